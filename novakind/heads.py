@@ -1,0 +1,41 @@
+"""The two heads: from an embedding to log-probabilities over K = L + U classes."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+Embedding = Float[Tensor, "batch dim"]
+LogProbs = Float[Tensor, "batch classes"]
+
+
+class LinearHead(nn.Module):
+    """The parametric classifier: softmax over g(ReLU(e)), one learnt neuron a class."""
+
+    def __init__(self, dim: int, classes: int) -> None:
+        super().__init__()
+        self.classifier = nn.Linear(dim, classes)
+
+    def forward(self, embedding: Embedding) -> LogProbs:
+        return torch.log_softmax(self.classifier(F.relu(embedding)), 1)
+
+
+class PrototypeHead(nn.Module):
+    """Hyperspherical prototypes: softmax over cosine / tau with fixed, random unit directions (eq. 5-6).
+
+    Equal to the posterior of K von Mises-Fisher distributions with concentration 1 / tau and equal weights. In
+    `dim` >> K dimensions random directions are nearly orthogonal. The prototypes are a buffer: no optimiser moves them.
+    """
+
+    prototypes: Tensor
+
+    def __init__(self, dim: int, classes: int, tau: float = 0.1) -> None:
+        super().__init__()
+        self.tau = tau
+        self.register_buffer("prototypes", F.normalize(torch.randn(classes, dim), dim=1))
+
+    def forward(self, embedding: Embedding) -> LogProbs:
+        cosine = F.normalize(embedding, dim=1) @ self.prototypes.T
+        return torch.log_softmax(cosine / self.tau, 1)

@@ -1,0 +1,128 @@
+"""The paper's losses, each a pure function of log-probabilities whose rows are items (the transpose of the paper's P).
+
+Terms on single items: cross_entropy, entropy, sharpened, consistency_norm, consistency_mse, swapped.
+Terms on the batch as a whole: mean_kl, covariance_norm.
+The authors' published variants: mean_kl_one_sided, variance_diagonal, novel_entropy. Ours: novel_mass.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+LogProbs = Float[Tensor, "batch classes"]
+Scalar = Float[Tensor, ""]
+
+
+def cross_entropy(logp: LogProbs, labels: Int[Tensor, " batch"], smoothing: float = 0.0) -> Scalar:
+    """Make labeled items predict their own class, against all K neurons (eq. 7-8).
+
+    Zero at one-hot correct predictions. `smoothing` moves that share of the target evenly onto all classes; the paper
+    has none.
+    """
+    picked = logp.gather(1, labels[:, None]).mean()
+    if smoothing == 0:
+        return -picked
+    return -(1 - smoothing) * picked - smoothing * logp.mean()
+
+
+def entropy(logp: LogProbs) -> Scalar:
+    """Make each prediction decisive (eq. 9). Zero at one-hot, ln K at uniform."""
+    return -(logp.exp() * logp).sum(1).mean()
+
+
+def novel_entropy(logp: LogProbs, known: int, temperature: float = 1.0) -> Scalar:
+    """Make each prediction decisive among the novel classes alone: the authors' code, which uses temperature 0.05."""
+    return entropy(torch.log_softmax(logp[:, known:] / temperature, 1))
+
+
+def sharpen(logp: LogProbs, sharpness: float) -> Float[Tensor, "batch classes"]:
+    """Probabilities at a lower temperature, softmax(log p / s): s = 1 leaves them, s -> 0 makes them one-hot."""
+    return torch.softmax(logp / sharpness, 1)
+
+
+def sharpen_probs(logp: LogProbs, sharpness: float) -> Float[Tensor, "batch classes"]:
+    """softmax(P / s), to the letter of the paper: bounded by e^(1/s), so never quite one-hot."""
+    return torch.softmax(logp.exp() / sharpness, 1)
+
+
+def soft_cross_entropy(targets: Float[Tensor, "batch classes"], logp: LogProbs) -> Scalar:
+    """Mean over items of the cross-entropy between two distributions."""
+    return -(targets * logp).sum(1).mean()
+
+
+def sharpened(logp: LogProbs, sharpness: float = 0.1) -> Scalar:
+    """Train each prediction towards its own sharpened self (eq. 10); the gradient flows through both, as written."""
+    return soft_cross_entropy(sharpen_probs(logp, sharpness), logp)
+
+
+def consistency_norm(first: LogProbs, second: LogProbs) -> Scalar:
+    """The two views of an item must agree: the Frobenius norm of P - P' over B, not squared (eq. 11)."""
+    return torch.linalg.matrix_norm(first.exp() - second.exp()) / len(first)
+
+
+def consistency_mse(first: LogProbs, second: LogProbs) -> Scalar:
+    """The two views must agree: the plain mean squared error that the field uses in place of eq. 11."""
+    return (first.exp() - second.exp()).square().mean()
+
+
+def swapped(first: LogProbs, second: LogProbs) -> Scalar:
+    """Each view is the other's target, both directions summed (eq. 12); zero only where both are one-hot and equal."""
+    return soft_cross_entropy(first.exp(), second) + soft_cross_entropy(second.exp(), first)
+
+
+def swapped_sharpened(first: LogProbs, second: LogProbs, sharpness: float = 0.5) -> Scalar:
+    """Each view is trained towards the other's sharpened prediction, which is held fixed (eq. 10 and 12 together).
+
+    The stopped, sharpened target pulls predictions to a decision without the entropy term, which decides too early.
+    """
+    return soft_cross_entropy(sharpen(first.detach(), sharpness), second) + soft_cross_entropy(
+        sharpen(second.detach(), sharpness), first
+    )
+
+
+def log_mean(logp: LogProbs) -> Float[Tensor, " classes"]:
+    """Log of the batch's mean prediction (eq. 13), finite even where every probability of a class underflows."""
+    return torch.logsumexp(logp, 0) - math.log(len(logp))
+
+
+def covariance(logp: LogProbs) -> Float[Tensor, "classes classes"]:
+    """The batch's covariance, divided by B (eq. 15-16)."""
+    probs = logp.exp()
+    centred = probs - probs.mean(0)
+    return centred.T @ centred / len(probs)
+
+
+def mean_kl(logp: LogProbs, target: Float[Tensor, " classes"]) -> Scalar:
+    """Pull the batch's mean prediction to the prior: KL(prior || mean), with 0 ln 0 = 0 (eq. 14).
+
+    Zero when they agree; its floor at a perfect model is the sampling noise, about (U - 1) / 2B.
+    """
+    return torch.xlogy(target, target).sum() - (target * log_mean(logp)).sum()
+
+
+def mean_kl_one_sided(logp: LogProbs, target: Float[Tensor, " classes"]) -> Scalar:
+    """Only novel classes that get less than their share are pulled: -mean_j ln min(1, mean_j / p_j), the authors' code."""
+    novel = target > 0
+    return (target[novel].log() - log_mean(logp)[novel]).clamp(min=0).mean()
+
+
+def covariance_norm(logp: LogProbs, target: Float[Tensor, "classes classes"]) -> Scalar:
+    """Pull the batch's covariance to the prior's: Frobenius norm of the difference (eq. 17).
+
+    Given that the mean is the prior, it is zero exactly when every prediction is one-hot.
+    """
+    return torch.linalg.matrix_norm(covariance(logp) - target)
+
+
+def variance_diagonal(logp: LogProbs, target: Float[Tensor, "classes classes"]) -> Scalar:
+    """The diagonal of eq. 17 alone: each neuron's variance, not how neurons vary together (the authors' code)."""
+    return torch.linalg.vector_norm(logp.exp().var(0, correction=0) - target.diagonal())
+
+
+def novel_mass(logp: LogProbs, known: int) -> Scalar:
+    """Keep each unlabeled item off the known classes: minus the log of its total novel probability. Our addition."""
+    return -torch.logsumexp(logp[:, known:], 1).mean()

@@ -1,0 +1,87 @@
+"""How good a discovery is, where the truth is known. Every name carries its protocol: `novel_acc/test/agnostic`.
+
+Classes are numbered 0..L-1 (known) and L.. (novel). *Agnostic* predictions are the arg max over all K neurons, so a
+novel item that lands on a known class is wrong; *aware* ones are the arg max over the novel neurons (for novel items)
+or the known neurons (for known items) alone. The number of novel neurons may differ from the true number of classes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+Labels = Int[np.ndarray, " items"]
+
+
+def contingency(truth: Labels, predicted: Labels) -> Int[np.ndarray, "true predicted"]:
+    """How many items of each true class were given each category."""
+    table = np.zeros((truth.max(initial=-1) + 1, predicted.max(initial=-1) + 1), dtype=np.int64)
+    np.add.at(table, (truth, predicted), 1)
+    return table
+
+
+def match(truth: Labels, predicted: Labels) -> dict[int, int]:
+    """The one-to-one matching {category: true class} with the most items in agreement (Hungarian method)."""
+    table = contingency(truth, predicted)
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    return {int(column): int(row) for row, column in zip(rows, columns, strict=True) if table[row, column] > 0}
+
+
+def clustering_acc(truth: Labels, predicted: Labels) -> float:
+    """Share of items in agreement under the best one-to-one matching (eq. 20); unmatched categories count as wrong."""
+    if len(truth) == 0:
+        return float("nan")
+    table = contingency(truth, predicted)
+    return float(table[linear_sum_assignment(table, maximize=True)].sum() / len(truth))
+
+
+def novel_acc(truth: Labels, predicted: Labels, known: int) -> float:
+    """ACC of novel items (all of `truth` is at least `known`): only novel categories may be matched to novel classes."""
+    if len(truth) == 0:
+        return float("nan")
+    found = predicted >= known
+    if not found.any():
+        return 0.0
+    return clustering_acc(truth[found] - known, predicted[found] - known) * float(found.mean())
+
+
+def scores(
+    truth: Labels, logp: Float[np.ndarray, "items classes"], known: int, split: str
+) -> dict[str, float]:
+    """Every metric of one split; `truth` gives each item's true class, and items of unknown truth (-1) are left out."""
+    logp, truth = logp[truth >= 0], truth[truth >= 0]
+    agnostic = logp.argmax(1)
+    is_novel = truth >= known
+    result: dict[str, float] = {}
+    if (~is_novel).any():
+        old, old_truth = logp[~is_novel], truth[~is_novel]
+        result[f"known_acc/{split}/agnostic"] = float((old.argmax(1) == old_truth).mean())
+        result[f"known_acc/{split}/aware"] = float((old[:, :known].argmax(1) == old_truth).mean())
+    if is_novel.any():
+        new_truth = truth[is_novel]
+        for protocol, predicted in (
+            ("agnostic", agnostic[is_novel]),
+            ("aware", logp[is_novel, known:].argmax(1) + known),
+        ):
+            result[f"novel_acc/{split}/{protocol}"] = novel_acc(new_truth, predicted, known)
+            result[f"novel_nmi/{split}/{protocol}"] = float(normalized_mutual_info_score(new_truth, predicted))
+            result[f"novel_ari/{split}/{protocol}"] = float(adjusted_rand_score(new_truth, predicted))
+    return result
+
+
+def matched_confusion(
+    truth: Labels, predicted: Labels, known: int, categories: int
+) -> tuple[Int[np.ndarray, "true categories"], list[int]]:
+    """Counts of true class by category, and the order of the columns that puts matches on the diagonal.
+
+    Known categories keep their place; novel ones are ordered by the class they match, unmatched ones come last.
+    """
+    table = np.zeros((max(int(truth.max(initial=-1)) + 1, known), categories), dtype=np.int64)
+    np.add.at(table, (truth, predicted), 1)
+    rows, columns = linear_sum_assignment(table[known:, known:], maximize=True)
+    by_class = dict(zip(rows.tolist(), columns.tolist(), strict=True))
+    matched = [known + by_class[row] for row in sorted(by_class)]
+    order = [*range(known), *matched, *(column for column in range(known, categories) if column not in matched)]
+    return table[:, order], order

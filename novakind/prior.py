@@ -1,0 +1,88 @@
+"""What is known of the unlabeled items before training: how they spread over the novel classes (eq. 1-4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from novakind.errors import UserError
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The multinoulli [0_L ; p_U]: no mass on the `known` classes, `novel[j]` on the j-th novel one.
+
+    A share names no neuron: which real class ends up in the j-th novel neuron is decided by training, but the neuron
+    that is to receive the large share is fixed from the first step.
+    """
+
+    known: int
+    novel: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        shares = ", ".join(f"{share:g}" for share in self.novel)
+        if not self.novel:
+            raise UserError("the prior has no novel class, but at least 1 is needed: give --novel 1 or more")
+        if any(not math.isfinite(share) or share <= 0 for share in self.novel):
+            raise UserError(f"the prior {shares} holds a share that is not above 0: give every novel class a share above 0")
+        if abs(sum(self.novel) - 1) > 1e-6:
+            raise UserError(
+                f"the prior {shares} sums to {sum(self.novel):g}, but shares must sum to 1: divide each by their sum"
+            )
+
+    @classmethod
+    def uniform(cls, known: int, novel: int) -> Prior:
+        """Every novel class is as frequent as every other."""
+        if novel < 1:
+            raise UserError(f"--novel {novel} asks for no new category, but at least 1 is needed: give --novel 1 or more")
+        return cls(known, (1 / novel,) * novel)
+
+    @classmethod
+    def counted(cls, known: int, counts: Sequence[int]) -> Prior:
+        """Shares in proportion to counts, e.g. to the number of items of each class in an earlier survey."""
+        total = sum(counts)
+        if total <= 0:
+            raise UserError(f"the counts {list(counts)} hold no item, but a prior needs some: count at least one item")
+        return cls(known, tuple(count / total for count in counts))
+
+    @classmethod
+    def parse(cls, text: str, known: int, novel: int) -> Prior:
+        """Read "uniform" or shares such as "1/2,1/8,1/8,1/8,1/8": one for each novel class."""
+        if text.strip() == "uniform":
+            return cls.uniform(known, novel)
+        try:
+            shares = tuple(float(Fraction(part.strip())) for part in text.split(","))
+        except (ValueError, ZeroDivisionError):
+            raise UserError(
+                f'the prior "{text}" is not a list of numbers: write uniform, or shares such as 1/2,1/4,1/4'
+            ) from None
+        if len(shares) != novel:
+            raise UserError(
+                f'the prior "{text}" has {len(shares)} shares, but --novel asks for {novel} categories: '
+                f"give {novel} shares that sum to 1"
+            )
+        return cls(known, shares)
+
+    @property
+    def classes(self) -> int:
+        """K = L + U."""
+        return self.known + len(self.novel)
+
+    def mean(self) -> Float[Tensor, " classes"]:
+        """The mean that a batch of predictions on unlabeled items must have (eq. 3)."""
+        return torch.tensor((0.0,) * self.known + self.novel, dtype=torch.float64).float()
+
+    def covariance(self) -> Float[Tensor, "classes classes"]:
+        """The covariance that it must have: diag(p) - p p^T, zero for known classes (eq. 4)."""
+        mean = self.mean()
+        return torch.diag(mean) - torch.outer(mean, mean)
+
+    def entropy(self) -> float:
+        """H(p_U) in nats: the entropy of a model that has learnt nothing but the prior."""
+        return -sum(share * math.log(share) for share in self.novel)
