@@ -14,7 +14,7 @@ LogProbs = Float[Tensor, "batch classes"]
 class LinearHead(nn.Module):
     """The parametric classifier: softmax over g(ReLU(e)), one learnt neuron a class."""
 
-    def __init__(self, dim: int, classes: int) -> None:
+    def __init__(self, dim: int, classes: int, tau: float = 1.0) -> None:
         super().__init__()
         self.classifier = nn.Linear(dim, classes)
 
@@ -39,3 +39,24 @@ class PrototypeHead(nn.Module):
     def forward(self, embedding: Embedding) -> LogProbs:
         cosine = F.normalize(embedding, dim=1) @ self.prototypes.T
         return torch.log_softmax(cosine / self.tau, 1)
+
+
+class CentroidHead(nn.Module):
+    """Softmax over minus the squared distance to each class's centre: what k-means on embeddings amounts to.
+
+    Not trained: a method that clusters after training sets the `centres` and the mean squared distance `spread`.
+    """
+
+    centres: Tensor
+    spread: Tensor
+
+    def __init__(self, dim: int, classes: int, tau: float = 1.0) -> None:
+        super().__init__()
+        self.register_buffer("centres", torch.zeros(classes, dim))
+        self.register_buffer("spread", torch.ones(()))
+
+    def forward(self, embedding: Embedding) -> LogProbs:
+        return torch.log_softmax(-torch.cdist(embedding, self.centres).square() / self.spread, 1)
+
+
+HEADS = {"linear": LinearHead, "prototype": PrototypeHead, "centroid": CentroidHead}

@@ -17,6 +17,11 @@ LogProbs = Float[Tensor, "batch classes"]
 Scalar = Float[Tensor, ""]
 
 
+def finite(logp: LogProbs) -> LogProbs:
+    """Write ln 0 as the lowest number there is, so that 0 ln 0 and its gradient are 0 where -infinity gives NaN."""
+    return logp.clamp(min=torch.finfo(logp.dtype).min)
+
+
 def cross_entropy(logp: LogProbs, labels: Int[Tensor, " batch"], smoothing: float = 0.0) -> Scalar:
     """Make labeled items predict their own class, against all K neurons (eq. 7-8).
 
@@ -31,7 +36,7 @@ def cross_entropy(logp: LogProbs, labels: Int[Tensor, " batch"], smoothing: floa
 
 def entropy(logp: LogProbs) -> Scalar:
     """Make each prediction decisive (eq. 9). Zero at one-hot, ln K at uniform."""
-    return -(logp.exp() * logp).sum(1).mean()
+    return -(logp.exp() * finite(logp)).sum(1).mean()
 
 
 def novel_entropy(logp: LogProbs, known: int, temperature: float = 1.0) -> Scalar:
@@ -51,7 +56,7 @@ def sharpen_probs(logp: LogProbs, sharpness: float) -> Float[Tensor, "batch clas
 
 def soft_cross_entropy(targets: Float[Tensor, "batch classes"], logp: LogProbs) -> Scalar:
     """Mean over items of the cross-entropy between two distributions."""
-    return -(targets * logp).sum(1).mean()
+    return -(targets * finite(logp)).sum(1).mean()
 
 
 def sharpened(logp: LogProbs, sharpness: float = 0.1) -> Scalar:
@@ -86,7 +91,7 @@ def swapped_sharpened(first: LogProbs, second: LogProbs, sharpness: float = 0.5)
 
 def log_mean(logp: LogProbs) -> Float[Tensor, " classes"]:
     """Log of the batch's mean prediction (eq. 13), finite even where every probability of a class underflows."""
-    return torch.logsumexp(logp, 0) - math.log(len(logp))
+    return torch.logsumexp(finite(logp), 0) - math.log(len(logp))
 
 
 def covariance(logp: LogProbs) -> Float[Tensor, "classes classes"]:
@@ -105,7 +110,7 @@ def mean_kl(logp: LogProbs, target: Float[Tensor, " classes"]) -> Scalar:
 
 
 def mean_kl_one_sided(logp: LogProbs, target: Float[Tensor, " classes"]) -> Scalar:
-    """Only novel classes that get less than their share are pulled: -mean_j ln min(1, mean_j / p_j), the authors' code."""
+    """Pull only novel classes that get less than their share: -mean_j ln min(1, mean_j / p_j), the authors' code."""
     novel = target > 0
     return (target[novel].log() - log_mean(logp)[novel]).clamp(min=0).mean()
 

@@ -38,7 +38,7 @@ def clustering_acc(truth: Labels, predicted: Labels) -> float:
 
 
 def novel_acc(truth: Labels, predicted: Labels, known: int) -> float:
-    """ACC of novel items (all of `truth` is at least `known`): only novel categories may be matched to novel classes."""
+    """ACC of novel items (each `truth` >= `known`): only novel categories may match novel classes."""
     if len(truth) == 0:
         return float("nan")
     found = predicted >= known
@@ -47,9 +47,7 @@ def novel_acc(truth: Labels, predicted: Labels, known: int) -> float:
     return clustering_acc(truth[found] - known, predicted[found] - known) * float(found.mean())
 
 
-def scores(
-    truth: Labels, logp: Float[np.ndarray, "items classes"], known: int, split: str
-) -> dict[str, float]:
+def scores(truth: Labels, logp: Float[np.ndarray, "items classes"], known: int, split: str) -> dict[str, float]:
     """Every metric of one split; `truth` gives each item's true class, and items of unknown truth (-1) are left out."""
     logp, truth = logp[truth >= 0], truth[truth >= 0]
     agnostic = logp.argmax(1)

@@ -30,7 +30,9 @@ class Prior:
         if not self.novel:
             raise UserError("the prior has no novel class, but at least 1 is needed: give --novel 1 or more")
         if any(not math.isfinite(share) or share <= 0 for share in self.novel):
-            raise UserError(f"the prior {shares} holds a share that is not above 0: give every novel class a share above 0")
+            raise UserError(
+                f"the prior {shares} holds a share that is not above 0: give every novel class a share above 0"
+            )
         if abs(sum(self.novel) - 1) > 1e-6:
             raise UserError(
                 f"the prior {shares} sums to {sum(self.novel):g}, but shares must sum to 1: divide each by their sum"
@@ -40,7 +42,9 @@ class Prior:
     def uniform(cls, known: int, novel: int) -> Prior:
         """Every novel class is as frequent as every other."""
         if novel < 1:
-            raise UserError(f"--novel {novel} asks for no new category, but at least 1 is needed: give --novel 1 or more")
+            raise UserError(
+                f"--novel {novel} asks for no new category, but at least 1 is needed: give --novel 1 or more"
+            )
         return cls(known, (1 / novel,) * novel)
 
     @classmethod
@@ -58,7 +62,7 @@ class Prior:
             return cls.uniform(known, novel)
         try:
             shares = tuple(float(Fraction(part.strip())) for part in text.split(","))
-        except (ValueError, ZeroDivisionError):
+        except (ValueError, ArithmeticError):  # not a number, 1/0, or 1e999
             raise UserError(
                 f'the prior "{text}" is not a list of numbers: write uniform, or shares such as 1/2,1/4,1/4'
             ) from None

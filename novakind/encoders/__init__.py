@@ -1,0 +1,84 @@
+"""Encoders: plain modules that turn a batch of items into vectors of length `.dim`, and one dict that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from novakind.encoders.convnet import ConvNet
+from novakind.encoders.mlp import MLP
+from novakind.encoders.mobilenet import MobileNetV2
+from novakind.encoders.resnet import ResNet
+from novakind.errors import UserError
+
+Shape = tuple[int, ...]
+
+# Each constructor takes the shape of one item: (3, height, width) for images, (length,) for feature vectors.
+ENCODERS: dict[str, Callable[[Shape], nn.Module]] = {
+    "convnet": lambda shape: ConvNet(size=min(shape[1:])),
+    "resnet18": lambda shape: ResNet(18, "imagenet"),
+    "resnet18-cifar": lambda shape: ResNet(18, "cifar"),
+    "resnet18-cifar-pool": lambda shape: ResNet(18, "cifar-pool"),
+    "resnet34": lambda shape: ResNet(34, "imagenet"),
+    "resnet34-cifar": lambda shape: ResNet(34, "cifar"),
+    "resnet34-cifar-pool": lambda shape: ResNet(34, "cifar-pool"),
+    "resnet50": lambda shape: ResNet(50, "imagenet"),
+    "resnet50-cifar": lambda shape: ResNet(50, "cifar"),
+    "resnet50-cifar-pool": lambda shape: ResNet(50, "cifar-pool"),
+    "mobilenetv2": lambda shape: MobileNetV2(),
+    "mobilenetv2-cifar": lambda shape: MobileNetV2(small=True),
+    "mlp": lambda shape: MLP(shape[0]),
+}
+AXES = {"mlp": 1}  # how many axes an item of each encoder has; three where nothing is said
+KINDS = {1: "feature vectors", 3: "images"}
+AUTO = {1: "mlp", 3: "convnet"}
+
+
+def build(name: str, shape: Shape) -> nn.Module:
+    """The encoder of that name for items of that shape; "auto" chooses by the shape, "timm:NAME" asks timm."""
+    axes = len(shape)
+    if axes not in KINDS or (axes == 3 and shape[0] != 3) or min(shape) < 1:
+        raise UserError(
+            f"encoder {name}: items of shape {shape} must be (3, height, width) or (length,): reshape them."
+        )
+    if name == "auto":
+        name = AUTO[axes]
+    if name not in ENCODERS and not name.startswith("timm:"):
+        raise UserError(f"encoder {name!r} is unknown: choose auto, timm:NAME or one of {', '.join(ENCODERS)}.")
+    needed = AXES.get(name, 3)
+    if axes != needed:
+        raise UserError(f"encoder {name} takes {KINDS[needed]}, and these are {KINDS[axes]}: choose {AUTO[axes]}.")
+    if name.startswith("timm:"):
+        return Timm(name.removeprefix("timm:"), shape)
+    return ENCODERS[name](shape)
+
+
+class Timm(nn.Module):
+    """A timm model without classifier or weights. `dim` is measured on one blank image, which also proves the size."""
+
+    def __init__(self, name: str, shape: Shape) -> None:
+        super().__init__()
+        try:
+            import timm  # pyright: ignore[reportMissingImports]
+        except ImportError as error:
+            raise UserError(f"encoder timm:{name} needs timm: pip install 'novakind[timm]'.") from error
+        try:
+            self.wrapped = timm.create_model(name, pretrained=False, num_classes=0)
+        except RuntimeError as error:
+            raise UserError(
+                f"encoder timm:{name} cannot be built ({error}): choose a name from timm.list_models()."
+            ) from error
+        try:
+            with torch.no_grad():
+                self.dim = self.wrapped.eval()(torch.zeros(1, *shape)).shape[1]
+        except (AssertionError, RuntimeError) as error:
+            raise UserError(
+                f"encoder timm:{name} does not take images of shape {shape} ({error}): resize them or choose another."
+            ) from error
+        self.wrapped.train()
+
+    def forward(self, images: Float[Tensor, "batch 3 height width"]) -> Float[Tensor, "batch {self.dim}"]:
+        return self.wrapped(images)

@@ -1,0 +1,50 @@
+"""The report: a finished run as one self-contained page that opens from a file, without a network."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from novakind.discovery import replacing
+from novakind.report.contents import contents
+
+SCRIPTS = ("page.js", "cards.js", "map.js", "charts.js")  # one scope, in this order; the last line of each file draws
+
+
+def write_report(run: Path, thumbnail: Callable[[int], bytes | None]) -> Path:
+    """Write `report.html` into a finished run folder. `thumbnail(i)` is item i's picture (PNG, WebP) or None."""
+    path = run / "report.html"
+    page = render(contents(run, thumbnail))
+    with replacing(path) as part:
+        part.write_text(page, encoding="utf-8")
+    return path
+
+
+def render(data: dict[str, Any]) -> str:
+    """The page around its data; nothing in a name or a path can end the block of data or become markup."""
+    # with "<" escaped no name can close the script element; ASCII carries file names that are not valid Unicode
+    block = json.dumps(finite(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    here = files("novakind.report")
+    parts = {
+        "title": html.escape(data["name"].encode("utf-8", "replace").decode()),
+        "style": (here / "page.css").read_text(encoding="utf-8"),
+        "data": block,
+        "script": "\n".join((here / name).read_text(encoding="utf-8") for name in SCRIPTS),
+    }
+    template = (here / "page.html").read_text(encoding="utf-8")
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
+
+
+def finite(value: Any) -> Any:
+    """The same data with null for numbers that JSON does not know."""
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,284 @@
+"""The verbs: demo, discover, predict, report, export."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import tyro
+
+from novakind import __version__
+from novakind.config import PRESETS, Config
+from novakind.demo import run_demo
+from novakind.discovery import Discovery
+from novakind.errors import UserError
+from novakind.inbox import read_items
+from novakind.model import load_model, predict
+from novakind.progress import Reporter
+from novakind.report import write_report
+from novakind.run import Run, csv_bytes, write_atomic
+from novakind.source import Source, gather
+from novakind.workflow import run_discover, thumbnails
+
+
+@dataclass(frozen=True)
+class DemoCommand:
+    """See novakind at work: handwritten digits, 0-4 labeled, 5-9 found. Takes about a minute."""
+
+    out: Path = Path("demo")
+    """Where the pictures, the runs and the report go."""
+    seed: int = 0
+    """Another seed gives another, equally valid run."""
+
+
+@dataclass(frozen=True)
+class DiscoverCommand:
+    """Find new categories among unlabeled items, next to known classes."""
+
+    source: Annotated[Source, tyro.conf.arg(name="")]
+    config: Annotated[Config, tyro.conf.arg(name="")] = field(default_factory=Config)
+    preset: Literal["default", "glyphs", "paper"] = "default"
+    """Settings to start from: default, for photographs and vectors; glyphs: digits, letters, symbols;
+    paper, the choices of the paper."""
+    out: Path | None = None
+    """The run folder; by default runs/ and the name of the data."""
+    fresh: bool = False
+    """Begin anew, even if the run folder holds an earlier run."""
+    quiet: bool = False
+    """Print nothing but the result."""
+
+
+@dataclass(frozen=True)
+class PredictCommand:
+    """Sort new files with a trained model: a table of path, category and probability.
+
+    novakind predict runs/photos new_photos/ --out sorted.csv
+    """
+
+    run: tyro.conf.Positional[Path]
+    """The run folder."""
+    items: tyro.conf.Positional[list[Path]]
+    """Files or folders of pictures, .csv manifests with a column path, or .npz files with an array X."""
+    out: Path | None = None
+    """A .csv file to write; by default the table is printed."""
+
+
+@dataclass(frozen=True)
+class ReportCommand:
+    """Write the page report.html of a run again."""
+
+    run: tyro.conf.Positional[Path]
+    """The run folder."""
+
+
+@dataclass(frozen=True)
+class ExportCommand:
+    """Take the result away: files sorted into folders, a .csv table or .npz arrays.
+
+    novakind export runs/photos --to folders --out sorted/
+    """
+
+    run: tyro.conf.Positional[Path]
+    """The run folder."""
+    out: Path
+    """The folder or file to write."""
+    to: Literal["folders", "csv", "npz"] = "csv"
+    """folders: files in one folder for each category; csv: path, label and probability; npz: arrays."""
+    link: bool = False
+    """With folders: link to the files instead of copying them."""
+    everything: bool = False
+    """With folders: items that came with a label too."""
+
+
+def show_demo(command: DemoCommand) -> None:
+    run_demo(command.out, command.seed)
+
+
+def show_discover(command: DiscoverCommand) -> None:
+    data = Path(command.source.data)
+    path = command.out or Path("runs") / (data.resolve().stem if data.exists() else data.name)
+    _, _, results = run_discover(command.source, command.config, path, command.fresh, command.quiet)
+    print(Discovery.load(path).table())
+    for name, value in results["metrics"].items():
+        if "_acc/" in name and "/val/" not in name:
+            print(f"{name:28} {100 * value:5.1f} %")
+    print(f"report: {path / 'report.html'}")
+
+
+def show_predict(command: PredictCommand) -> None:
+    model = load_model(Run(command.run).model_file)
+    rows: list[list[Any]] = []
+    skipped: list[tuple[str, str]] = []
+    for names, batch in read_items(command.items, model, skipped):
+        _, logp = predict(model, batch)
+        for name, line in zip(names, logp, strict=True):
+            best = int(line.argmax())
+            rows.append([name, model.card.categories[best], f"{np.exp(line[best]):.6f}"])
+    for path, reason in skipped:
+        print(f"skipped {path}: {reason}", file=sys.stderr)
+    if not rows:
+        raise UserError(
+            f"none of the given items can be read ({len(skipped)} skipped): give images, or an .npz for vectors"
+        )
+    table = csv_bytes(["path", "category", "probability"], rows)
+    if command.out is None:
+        sys.stdout.buffer.write(table)
+    else:
+        write_out(command.out, lambda path: write_atomic(path, table))
+        print(f"{len(rows)} items sorted, {len(skipped)} skipped: {command.out}")
+
+
+def show_report(command: ReportCommand) -> None:
+    settings = Run(command.run).settings()
+    kept = {key: value for key, value in settings["data"].items() if key != "digest"}
+    thumbnail: Callable[[int], bytes | None] = no_picture
+    try:
+        with Reporter() as report:
+            collection, _ = gather(Source(**kept), command.run / "store", settings["val"], report.decoding)
+        if collection.digest() == settings["data"]["digest"]:
+            thumbnail = thumbnails(collection)
+        else:
+            print("the data have changed since the run: the report shows no pictures", file=sys.stderr)
+    except UserError as error:
+        print(f"the report shows no pictures, because {error}", file=sys.stderr)
+    print(write_report(command.run, thumbnail))
+
+
+def no_picture(number: int) -> None:
+    return None
+
+
+def show_export(command: ExportCommand) -> None:
+    discovery = Discovery.load(command.run)
+    if command.to == "csv":
+        write_out(command.out, discovery.export_csv)
+        print(f"{len(discovery.paths)} items: {command.out}")
+    elif command.to == "npz":
+        write_out(command.out, discovery.export_npz)
+        print(f"{len(discovery.paths)} items: {command.out}")
+    else:
+        source = Path(Run(command.run).settings()["data"]["data"])
+        root = source if source.is_dir() else source.parent
+        written: list[Any] = []
+        write_out(
+            command.out,
+            lambda path: written.extend(discovery.export_folders(path, root, command.link, command.everything)),
+        )
+        count, gone = written
+        print(f"{count} files in {command.out}" + (f"; {len(gone)} are gone, e.g. {gone[0]}" if gone else ""))
+
+
+def write_out(path: Path, write: Callable[[Path], Any]) -> None:
+    """Write a result where the user asked for it; refuse in a sentence where that cannot be."""
+    try:
+        write(path)
+    except OSError as error:
+        raise UserError(f"{path} cannot be written ({error.strerror}): give another place with --out") from None
+
+
+COMMANDS: dict[str, tuple[type, Callable[[Any], None]]] = {
+    "demo": (DemoCommand, show_demo),
+    "discover": (DiscoverCommand, show_discover),
+    "predict": (PredictCommand, show_predict),
+    "report": (ReportCommand, show_report),
+    "export": (ExportCommand, show_export),
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a verb; 0 for success, 2 for a mistake that the user can mend, 130 after Ctrl-C."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if not words or words[0] in ("-h", "--help"):
+        print(overview())
+        return 0
+    if words[0] == "--version":
+        print(f"novakind {__version__}")
+        return 0
+    if words[0] not in COMMANDS:
+        print(f'novakind: "{words[0]}" is no command: choose from {", ".join(COMMANDS)}', file=sys.stderr)
+        return 2
+    kind, act = COMMANDS[words[0]]
+    try:
+        act(parse(kind, words[0], words[1:]))
+    except UserError as error:
+        print(f"novakind: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return 0
+    return 0
+
+
+def parse(kind: type, verb: str, words: list[str]) -> Any:
+    """The words of a command as its dataclass; a preset becomes the default of all other settings."""
+    default: Any = None
+    if kind is DiscoverCommand:
+        if not words or {"-h", "--help"} & set(words):
+            print(DISCOVER_HELP)
+            raise SystemExit(0 if words else 2)
+        words = ["--help" if word == "--help-all" else word for word in words]
+        preset = option(words, "--preset") or "default"
+        settings = PRESETS.get(preset, PRESETS["default"])()
+        default = DiscoverCommand(Source(tyro.MISSING), settings)
+    return tyro.cli(kind, prog=f"novakind {verb}", args=words, default=default)
+
+
+def option(words: list[str], name: str) -> str | None:
+    """The value of an option before the rest is parsed."""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word == name:
+            return following
+        if word.startswith(f"{name}="):
+            return word.removeprefix(f"{name}=")
+    return None
+
+
+DISCOVER_HELP = """\
+novakind discover DATA --novel N [options]
+
+Finds N new categories among unlabeled items, next to known classes.
+
+DATA is one of
+  a folder        one sub-folder for each known class, everything else in a sub-folder named unlabeled
+  a .csv file     columns path and label; an empty label is an unlabeled item
+  an .npz file    arrays X (vectors or pictures) and y (-1 = unlabeled)
+
+The options that matter most
+  --novel 5            how many new categories to look for
+  --prior 1/2,1/4,1/4  their shares, if you know them; by default all are equally large
+  --preset glyphs      for digits, letters and symbols, which must not be mirrored (default: photographs, vectors)
+  --out runs/photos    where to write; by default runs/ and the name of the data
+  --epochs 50          longer or shorter training; by default chosen by the amount of data
+  --seed 1             another, equally valid run
+  --truth truth.csv    what the unlabeled items really are (path, label): scored, never trained on
+  --fresh              begin anew in a folder that holds an earlier run
+
+It writes a folder with report.html to look at, predictions.csv, and the model. The same command goes on with a run that
+was interrupted. Then: novakind export runs/photos --to folders --out sorted
+
+novakind discover --help-all lists every setting."""
+
+
+def overview() -> str:
+    """One line a verb."""
+    lines = [f"  {verb:10} {(kind.__doc__ or '').splitlines()[0]}" for verb, (kind, _) in COMMANDS.items()]
+    return "\n".join(
+        [
+            "novakind finds the new kinds in half-labeled data.",
+            "",
+            *lines,
+            "",
+            "Begin with: novakind demo",
+            "Then:       novakind discover photos --novel 5",
+            "Options:    novakind discover --help",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,206 @@
+"""Every setting of a run. The field docstrings are the help of the command line; TOML in the run folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_type_hints
+
+from novakind.errors import UserError
+from novakind.modality.features import FeatureAugment
+from novakind.modality.image import ImageAugment
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The weight of each term of the loss; 0 leaves a term out. `paper` is the preset with the paper's own choice."""
+
+    ce: float = 1.0
+    """Cross-entropy of labeled items (eq. 8)."""
+    entropy: float = 0.0
+    """Entropy of each prediction (eq. 9)."""
+    sharpened: float = 0.0
+    """Each prediction towards its own sharpened self (eq. 10)."""
+    norm: float = 0.0
+    """Two views agree: Frobenius norm over B (eq. 11)."""
+    mse: float = 0.0
+    """Two views agree: plain mean squared error."""
+    swapped: float = 0.0
+    """Each view predicts the other (eq. 12)."""
+    swapped_sharpened: float = 1.0
+    """Each view predicts the other's sharpened, fixed answer (eq. 10 and 12 together)."""
+    kl: float = 2.0
+    """The mean prediction equals the prior (eq. 14)."""
+    kl_one_sided: float = 0.0
+    """As kl, but only classes below their share are pulled."""
+    var: float = 1.0
+    """The covariance of predictions equals the prior's (eq. 17)."""
+    var_diagonal: float = 0.0
+    """As var, but the diagonal alone."""
+    novel_entropy: float = 0.0
+    """Entropy among the novel classes alone."""
+    novel_mass: float = 0.0
+    """Keeps unlabeled items off the known classes, one by one."""
+    smoothing: float = 0.0
+    """Label smoothing in the cross-entropy."""
+    sharpness: float = 0.1
+    """s in eq. 10."""
+    target_sharpness: float = 0.5
+    """s of the targets in swapped_sharpened: 1 leaves them as they are, 0.1 makes them nearly one-hot."""
+    novel_temperature: float = 0.05
+    """Temperature of novel_entropy."""
+    weighting: Literal["fixed", "ramp", "adaptive"] = "fixed"
+    """Weights over time: fixed; ramp: entropy and consistency terms rise from 0; adaptive: dynamic weight averaging,
+    where a term on unlabeled items that falls more slowly than the others gains weight."""
+    ramp: float = 0.3
+    """Share of the training after which a ramp is complete."""
+
+
+@dataclass(frozen=True)
+class Optim:
+    """How the weights are moved."""
+
+    name: Literal["sgd", "adamw", "muon"] = "sgd"
+    """sgd: with momentum, the paper's; adamw; muon: orthogonalised momentum for matrices, sgd for the rest."""
+    lr: float = 0.1
+    """Highest learning rate."""
+    momentum: float = 0.9
+    """Momentum of sgd and muon; first beta of adamw."""
+    nesterov: bool = True
+    """Nesterov's form of momentum."""
+    weight_decay: float = 5e-4
+    """Pull of filters and matrices to zero."""
+    schedule: Literal["linear", "cosine", "constant"] = "linear"
+    """How the learning rate falls to zero."""
+    warmup: float = 0.05
+    """Share of the training during which the learning rate rises from zero."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """All settings of a run but its data."""
+
+    novel: int = 0
+    """How many new categories to look for."""
+    prior: str = "uniform"
+    """How unlabeled items spread over the new categories: uniform, or shares such as 1/2,1/4,1/4."""
+    method: str = "ours"
+    """Which method: ours (the paper's), or supervised (known classes only, then k-means)."""
+    epochs: int = 0
+    """Passes over the unlabeled items; 0 chooses by the amount of data."""
+    batch: int = 256
+    """Unlabeled items in a step, at least ten times the number of new categories."""
+    seed: int = 0
+    """Another seed gives another, equally valid run."""
+    encoder: str = "auto"
+    """The network: auto, convnet, resnet18-cifar, mobilenetv2, mlp, timm:NAME, ..."""
+    encoder_weights: str = ""
+    """A .safetensors file of published weights, keys as in torchvision, to start from."""
+    head: Literal["prototype", "linear"] = "prototype"
+    """prototype: fixed random directions on the sphere; linear: a learnt classifier."""
+    dim: int = 128
+    """Width of the embedding."""
+    tau: float = 0.1
+    """Temperature of the prototypes; 1 / tau is the concentration of each class."""
+    steps: Literal["joint", "alternating"] = "joint"
+    """joint: labeled and unlabeled items in one step; alternating: one step each in turn."""
+    proportionate: bool = False
+    """Labeled items in a step in proportion to how many there are, instead of as many as unlabeled ones."""
+    val: float = 0.1
+    """Share of the items kept out of training to watch it."""
+    device: str = "auto"
+    """auto, cpu or cuda."""
+    objective: Objective = field(default_factory=Objective)
+    optim: Optim = field(default_factory=Optim)
+    image: ImageAugment = field(default_factory=ImageAugment)
+    features: FeatureAugment = field(default_factory=FeatureAugment)
+
+    def __post_init__(self) -> None:
+        rules = (
+            ("--novel", self.novel, self.novel >= 0, "at least 1", "give the number of new categories to look for"),
+            ("--epochs", self.epochs, self.epochs >= 0, "0 or more", "give --epochs 100, or 0 to let novakind choose"),
+            ("--batch", self.batch, self.batch >= 2, "at least 2", "give --batch 256"),
+            ("--dim", self.dim, self.dim >= 2, "at least 2", "give --dim 128"),
+            ("--tau", self.tau, self.tau > 0, "above 0", "give --tau 0.1"),
+            ("--val", self.val, 0 <= self.val < 1, "from 0 to below 1", "give --val 0.1"),
+            ("--seed", self.seed, self.seed >= 0, "0 or more", "give --seed 0"),
+            ("--optim.lr", self.optim.lr, self.optim.lr > 0, "above 0", "give --optim.lr 0.1"),
+            ("--image.crop", self.image.crop, 0 < self.image.crop <= 1, "above 0, at most 1", "give --image.crop 0.5"),
+        )
+        for option, value, holds, rule, fix in rules:
+            if not holds:
+                raise UserError(f"{option} {value} is out of range, it must be {rule}: {fix}")
+
+
+def default() -> Config:
+    """Photographs and feature vectors, on any machine."""
+    return Config()
+
+
+def glyphs() -> Config:
+    """Digits, letters, symbols: no mirroring, no colour, slight turns and crops; small pictures, so smaller batches."""
+    drawn = ImageAugment(flip=False, crop=0.7, rotate=12, jitter=0.0, grey=0.0, blur=0.0, solarize=0.0, cutout=0.0)
+    return Config(batch=128, image=drawn)
+
+
+def paper() -> Config:
+    """The paper's own choice: eq. 8, 9, 11, 14, 17 with weight 1, SGD, linear schedule; ResNet-18, authors' stem."""
+    return Config(
+        encoder="resnet18-cifar-pool",
+        steps="alternating",
+        epochs=200,
+        objective=Objective(entropy=1, norm=1, swapped_sharpened=0, kl=1, var=1),
+        optim=Optim(nesterov=False, warmup=0),
+        image=ImageAugment(crop=0.2),
+    )
+
+
+PRESETS = {"default": default, "glyphs": glyphs, "paper": paper}
+
+
+def to_toml(tables: dict[str, Any], heading: str = "") -> str:
+    """Plain values first, then sub-tables: enough TOML for settings, which hold numbers, strings and lists of them."""
+    lines = [f"{key} = {_toml_value(value)}" for key, value in tables.items() if not isinstance(value, dict)]
+    text = (f"[{heading}]\n" if heading and lines else "") + "".join(f"{line}\n" for line in lines)
+    for key, value in tables.items():
+        if isinstance(value, dict):
+            text += "\n" + to_toml(value, f"{heading}.{key}" if heading else key)
+    return text
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml_value(part) for part in value) + "]"
+    return repr(value)
+
+
+def as_tables(config: Config) -> dict[str, Any]:
+    """The settings as nested plain values."""
+    return dataclasses.asdict(config)
+
+
+def from_tables(tables: dict[str, Any], kind: type = Config) -> Any:
+    """Settings from nested plain values; a name that this version does not know is refused."""
+    hints = get_type_hints(kind)
+    unknown = sorted(set(tables) - set(hints))
+    if unknown:
+        raise UserError(f'"{unknown[0]}" is no setting of {kind.__name__}: remove it, or use the version that wrote it')
+    return kind(
+        **{key: from_tables(value, hints[key]) if isinstance(value, dict) else value for key, value in tables.items()}
+    )
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """Nested plain values from TOML."""
+    return tomllib.loads(text)

@@ -1,0 +1,229 @@
+"""Collection: the items, their labels (-1 = unlabeled), the names of the known classes; and how to load one."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int
+from PIL import Image as Pillow
+
+from novakind.errors import UserError
+from novakind.modality import Modality
+from novakind.modality.features import Features
+from novakind.modality.image import Image, UnreadableError, open_rgb
+from novakind.store import decode
+
+UNLABELED = "unlabeled"
+Labels = Int[np.ndarray, " items"]
+Watch = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Items of one modality, some of them labeled.
+
+    `labels[i]` indexes `classes`, or is -1. `truth[i]` indexes `truth_classes`, which begins with `classes`, or is -1
+    where unknown: it is never trained on, only scored against.
+    """
+
+    name: str
+    items: np.ndarray
+    labels: Labels
+    classes: tuple[str, ...]
+    modality: Modality
+    paths: tuple[str, ...]
+    truth: Labels
+    truth_classes: tuple[str, ...]
+    root: Path | None = None
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def digest(self) -> str:
+        """Changes with names, labels and items (of which 4,096 are read): a run resumes only with its own data."""
+        summary = hashlib.sha256(repr((self.modality.settings(), self.classes, self.paths)).encode())
+        summary.update(np.ascontiguousarray(self.labels, dtype=np.int64).tobytes())
+        some = self.items[:: max(1, len(self.items) // 4096)]
+        summary.update(np.ascontiguousarray(some).tobytes())
+        return summary.hexdigest()[:16]
+
+
+def load(path: Path, store: Path, size: int = 0, watch: Watch = lambda done, total: None) -> Collection:
+    """A folder tree, a CSV manifest or an .npz as a Collection; pictures are decoded into the folder `store`.
+
+    `size` is the side of the pictures in pixels; 0 chooses it from the pictures, at most 64.
+    """
+    if path.is_dir():
+        names, labels = _walk(path)
+        return _from_files(path.resolve().name, path, names, labels, store, size, watch)
+    if not path.exists():
+        raise UserError(f"{path} does not exist: give a folder, a .csv manifest or an .npz file")
+    if path.suffix.lower() == ".csv":
+        names, labels = read_manifest(path)
+        return _from_files(path.stem, path.parent, names, labels, store, size, watch)
+    if path.suffix.lower() == ".npz":
+        X, y = _read_npz(path)
+        return from_arrays(X, y, name=path.stem)
+    raise UserError(f"{path} is neither a folder, a .csv manifest nor an .npz file: give one of those")
+
+
+def from_arrays(X: np.ndarray, y: np.ndarray, name: str = "arrays", size: int = 0) -> Collection:
+    """Vectors (N x D) or uint8 pictures (N x H x H [x 3]); y holds classes, and -1, None or "" for unlabeled."""
+    if len(X) != len(y):
+        raise UserError(f"X has {len(X)} items and y has {len(y)}, but each item needs one entry of y (-1 = unlabeled)")
+    if len(X) == 0:
+        raise UserError("X holds no item, but training needs some: give an array with at least one row")
+    labels, classes = encode_labels(y)
+    items, modality = as_items(X)
+    names = tuple(str(number) for number in range(len(X)))
+    return Collection(name, items, labels, classes, modality, names, labels, classes)
+
+
+def as_items(X: np.ndarray) -> tuple[np.ndarray, Modality]:
+    """Rows for the store's place in a Collection, and the modality that fits them."""
+    if X.ndim == 2:
+        items = check_features(X)
+        return items, Features.of(items)
+    if X.ndim in (3, 4) and X.dtype == np.uint8 and (X.ndim == 3 or X.shape[3] in (1, 3)) and X.shape[1] == X.shape[2]:
+        planes = X[:, None] if X.ndim == 3 else X.transpose(0, 3, 1, 2)
+        items = np.ascontiguousarray(np.broadcast_to(planes, (len(X), 3, *X.shape[1:3])))
+        return items, with_statistics(items)
+    raise UserError(
+        f"X of shape {X.shape} and type {X.dtype} is neither vectors (N x D) nor square uint8 pictures "
+        "(N x H x H or N x H x H x 3): reshape or convert it"
+    )
+
+
+def check_features(X: np.ndarray) -> np.ndarray:
+    """X as float32; a value that is not a finite number is refused with its place."""
+    try:
+        items = np.asarray(X, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise UserError(
+            f"X of type {X.dtype} is not numeric, but features must be numbers: convert it to float"
+        ) from None
+    bad = ~np.isfinite(items)
+    if bad.any():
+        row, column = np.argwhere(bad)[0].tolist()
+        raise UserError(
+            f"X holds {int(bad.sum())} values that are not finite numbers, the first in row {row}, column {column}: "
+            "remove or fill them in"
+        )
+    return items
+
+
+def encode_labels(y: np.ndarray) -> tuple[Labels, tuple[str, ...]]:
+    """Integers into the sorted names of the classes; -1, None, NaN and "" are unlabeled."""
+    values = [None if _is_missing(value) else value for value in np.asarray(y).tolist()]
+    present = sorted({value for value in values if value is not None}, key=lambda v: (isinstance(v, str), v))
+    number = {value: index for index, value in enumerate(present)}
+    labels = np.array([-1 if value is None else number[value] for value in values], dtype=np.int64)
+    return labels, tuple(str(value) for value in present)
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or value == "" or value == -1 or value != value  # NaN differs from itself
+
+
+def _walk(root: Path) -> tuple[list[str], list[str]]:
+    """Paths relative to `root` and their labels: the name of the top folder, "" for those below `unlabeled/`."""
+    names, labels = [], []
+    for file in sorted(root.rglob("*")):
+        inside = file.relative_to(root)
+        if len(inside.parts) < 2 or any(part.startswith(".") for part in inside.parts) or not file.is_file():
+            continue
+        names.append(inside.as_posix())
+        labels.append("" if inside.parts[0] == UNLABELED else inside.parts[0])
+    if not names:
+        raise UserError(
+            f"{root} holds no file in a sub-folder: put known items into one folder for each class, "
+            f"and the rest into {UNLABELED}/"
+        )
+    return names, labels
+
+
+def read_manifest(path: Path, labels: bool = True) -> tuple[list[str], list[str]]:
+    """The columns `path` and `label` of a CSV file; without `labels` the second may be absent."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{path} cannot be read as UTF-8 CSV ({error}): save it as CSV with UTF-8 encoding") from None
+    if not rows:
+        raise UserError(f"{path} holds no row: give a header path,label and one row an item")
+    for column in ("path", "label") if labels else ("path",):
+        if rows[0].get(column) is None:
+            raise UserError(f'{path} has no column "{column}": its first line must be path,label')
+    return [row["path"] or "" for row in rows], [(row.get("label") or "").strip() for row in rows]
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file, without unpickling anything."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return dict(file)
+    except (OSError, ValueError, EOFError) as error:
+        raise UserError(
+            f"{path} cannot be read as .npz ({error}): write it with numpy.savez(path, X=..., y=...)"
+        ) from None
+    except Exception as error:  # zipfile's own errors
+        raise UserError(f"{path} is damaged ({error}): write it again with numpy.savez(path, X=..., y=...)") from None
+
+
+def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    arrays = read_arrays(path)
+    for key in ("X", "y"):
+        if key not in arrays:
+            raise UserError(
+                f"{path} has no array {key}: write it with numpy.savez(path, X=..., y=...), y = -1 for unlabeled"
+            )
+    return arrays["X"], arrays["y"]
+
+
+def _from_files(
+    name: str, root: Path, names: Sequence[str], labels: Sequence[str], store: Path, size: int, watch: Watch
+) -> Collection:
+    files = [root / item for item in names]
+    stored = decode(files, names, store, Image(size or choose_size(files)), watch)
+    if not stored.kept:
+        raise UserError(
+            f"none of the {len(files)} files in {root} is an image that can be read "
+            f"(the first, {names[0]}: {stored.skipped[0][1]}): give images such as PNG or JPEG"
+        )
+    numbers, classes = encode_labels(np.array([labels[number] for number in stored.kept]))
+    return Collection(
+        name,
+        stored.rows,
+        numbers,
+        classes,
+        with_statistics(stored.rows),
+        tuple(names[number] for number in stored.kept),
+        numbers,
+        classes,
+        root.resolve(),
+        tuple((names[number], reason) for number, reason in stored.skipped),
+    )
+
+
+def choose_size(files: Sequence[Path]) -> int:
+    """The median short side of some of the pictures, between 8 and 64 pixels: more is slow on a CPU."""
+    sides = []
+    for file in files[:: max(1, len(files) // 50)]:
+        try:
+            sides.append(min(open_rgb(file).size))
+        except (UnreadableError, OSError, Pillow.DecompressionBombError):
+            continue
+    return int(np.clip(np.median(sides), 8, 64)) if sides else 64
+
+
+def with_statistics(rows: np.ndarray) -> Image:
+    """The Image modality with the channel means and deviations of (at most 5,000 of) the rows."""
+    some = rows[:: max(1, len(rows) // 5000)].astype(np.float32) / 255
+    mean, std = some.mean((0, 2, 3), dtype=np.float64), some.std((0, 2, 3), dtype=np.float64)
+    return Image(rows.shape[2], tuple(mean.round(4).tolist()), tuple(np.maximum(std, 0.01).round(4).tolist()))

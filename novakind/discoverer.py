@@ -1,0 +1,237 @@
+"""discover(): from a collection to a finished run; and Discoverer, the same as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from novakind import __version__, metrics
+from novakind.config import PRESETS, Config
+from novakind.data import Collection, from_arrays
+from novakind.errors import UserError
+from novakind.inbox import fitting_rows
+from novakind.model import Model, load_model, predict, to_bytes
+from novakind.progress import Reporter
+from novakind.run import Run, write_atomic
+from novakind.split import Split, part
+from novakind.train import fit
+
+
+def discover(collection: Collection, split: Split, config: Config, run: Run, report: Reporter) -> dict[str, Any]:
+    """Train (or go on training), then write model, predictions, embeddings and results into the run folder."""
+    started = time.monotonic()
+    model, warnings = fit(collection, split, config, run, report)
+    embedding, logp = predict(model, collection.items)
+    splits = split.names(len(collection))
+    scored = {name: np.array([place == name for place in splits]) for name in ("train", "val", "test")}
+    results = {
+        "metrics": {
+            key: value
+            for name, chosen in scored.items()
+            if chosen.any() and (name != "train" or (collection.truth[chosen] >= model.card.known).any())
+            for key, value in metrics.scores(collection.truth[chosen], logp[chosen], model.card.known, name).items()
+        },
+        "minutes": minutes_of(run, time.monotonic() - started),
+        "warnings": warnings,
+        "classes": list(model.card.categories),
+        "known": model.card.known,
+        "truth_classes": list(collection.truth_classes) if (collection.truth >= model.card.known).any() else None,
+        "data": collection.name,
+        "items": len(collection),
+        "skipped": len(collection.skipped),
+        "version": __version__,
+    }
+    write_atomic(run.model_file, to_bytes(model))
+    run.write_csv(
+        "predictions.csv",
+        ["path", "split", "label", "truth", "category", "name", "probability"],
+        prediction_rows(collection, splits, model, logp),
+    )
+    run.write_arrays("embeddings.npz", embedding=embedding, logp=logp)
+    run.write_csv("skipped.csv", ["path", "reason"], collection.skipped)
+    run.write_json("results.json", results)
+    return results
+
+
+def minutes_of(run: Run, fallback: float) -> float:
+    """Training time over all sessions of the run, from its log."""
+    lines = run.history(10**9)
+    return round((sum(line["seconds"] for line in lines) or fallback) / 60, 2)
+
+
+def prediction_rows(collection: Collection, splits: list[str], model: Model, logp: np.ndarray):
+    """One row an item, in the order of the collection."""
+    best = logp.argmax(1)
+    for number, path in enumerate(collection.paths):
+        label, truth, category = int(collection.labels[number]), int(collection.truth[number]), int(best[number])
+        yield [
+            path,
+            splits[number],
+            collection.classes[label] if label >= 0 else "",
+            collection.truth_classes[truth] if truth >= 0 else "",
+            category,
+            model.card.categories[category],
+            f"{np.exp(logp[number, category]):.6f}",
+        ]
+
+
+class Discoverer(ClusterMixin, BaseEstimator):
+    """Classifies the known classes and sorts unlabeled items into `n_novel` new ones.
+
+    Parameters
+    ----------
+    n_novel : number of new categories.
+    prior : shares of the new categories, e.g. (0.5, 0.25, 0.25), or "uniform".
+    preset : "default", "glyphs" or "paper": the settings that `settings` then changes.
+    settings : changes to the preset, by dotted name: {"objective.kl": 4, "head": "linear", "optim.lr": 0.05}.
+    encoder : a name, or any `nn.Module` that maps a batch to vectors.
+    epochs : passes over the unlabeled items; 0 chooses by the amount of data.
+    random_state : a number, or None for another run each time.
+    verbose : show progress.
+
+    Attributes
+    ----------
+    labels_ : the category of each item of X, an entry of `classes_`.
+    classes_ : the known classes as given in y, then the new ones: numbers that go on after the largest known one, or
+        "new-1", "new-2", ... where classes are strings.
+    history_ : the loss terms and scores of each epoch.
+    warnings_ : what novakind noticed during training, e.g. a collapse.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> X, truth = make_blobs(400, 8, centers=4, random_state=0)
+    >>> y = np.where(truth < 2, truth, -1)
+    >>> Discoverer(n_novel=2, epochs=5, random_state=0).fit(X, y).classes_
+    array([0, 1, 2, 3])
+    """
+
+    def __init__(
+        self,
+        n_novel: int = 2,
+        *,
+        prior: Any = "uniform",
+        preset: str = "default",
+        settings: dict[str, Any] | None = None,
+        encoder: str | nn.Module = "auto",
+        epochs: int = 0,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_novel = n_novel
+        self.prior = prior
+        self.preset = preset
+        self.settings = settings
+        self.encoder = encoder
+        self.epochs = epochs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Discoverer:
+        """X: vectors (N x D) or uint8 pictures (N x H x H [x 3]); y: known classes; -1, None or "" for unlabeled."""
+        X, y = np.asarray(X), np.asarray(y)
+        collection = from_arrays(X, y)
+        config = self._config(collection)
+        encoder = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else None
+        with Reporter(quiet=not self.verbose) as report:
+            self.model_, self.warnings_ = fit(
+                collection, part(collection, config.val, 0.0), config, None, report, encoder
+            )
+        self.classes_ = new_classes(y, collection, self.n_novel)
+        self.n_features_in_ = int(np.prod(X.shape[1:]))
+        self.labels_ = self.predict(X)
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """The most probable of all known and new classes."""
+        return self.classes_[self._outputs(X)[1].argmax(1)]
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities in the order of `classes_`."""
+        return np.exp(self._outputs(X)[1])
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """Embeddings."""
+        return self._outputs(X)[0]
+
+    def fit_predict(self, X: np.ndarray, y: np.ndarray | None = None, **kwargs: Any) -> np.ndarray:
+        """fit(X, y).labels_"""
+        if y is None:
+            raise UserError(
+                "fit_predict needs y with the known classes and -1 for unlabeled items: give fit_predict(X, y)"
+            )
+        return self.fit(X, y).labels_
+
+    def save(self, path: str | Path) -> None:
+        """The model in one safetensors file."""
+        check_is_fitted(self, "model_")
+        write_atomic(Path(path), to_bytes(self.model_))
+
+    @classmethod
+    def load(cls, path: str | Path, encoder: nn.Module | None = None) -> Discoverer:
+        """A fitted Discoverer from `save`, or from the model.safetensors of a run."""
+        model = load_model(Path(path), encoder)
+        names, known = model.card.categories, model.card.known
+        loaded = cls(n_novel=len(names) - known)
+        loaded.model_ = model
+        loaded.classes_ = class_values(names, known)
+        loaded.n_features_in_ = int(np.prod(model.modality.shape))
+        return loaded
+
+    def _config(self, collection: Collection) -> Config:
+        if self.preset not in PRESETS:
+            raise UserError(f'preset "{self.preset}" is unknown: choose from {", ".join(PRESETS)}')
+        seed = self.random_state
+        if seed is None:
+            seed = np.random.default_rng().integers(2**31)
+        elif isinstance(seed, (np.random.RandomState, np.random.Generator)):
+            seed = seed.randint(2**31) if isinstance(seed, np.random.RandomState) else seed.integers(2**31)
+        prior = self.prior if isinstance(self.prior, str) else ",".join(repr(float(share)) for share in self.prior)
+        encoder = self.encoder if isinstance(self.encoder, str) else "auto"
+        config = replace(
+            PRESETS[self.preset](), novel=self.n_novel, prior=prior, encoder=encoder, epochs=self.epochs, seed=int(seed)
+        )
+        for name, value in (self.settings or {}).items():
+            config = change(config, name, value)
+        return config
+
+    def _outputs(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        check_is_fitted(self, "model_")
+        rows = fitting_rows(np.asarray(X), self.model_, "X")
+        return predict(self.model_, rows)
+
+
+def change(config: Any, name: str, value: Any) -> Any:
+    """The settings with one of them, by dotted name, replaced."""
+    first, _, rest = name.partition(".")
+    if not hasattr(config, first):
+        raise UserError(f'"{name}" is no setting: see the fields of novakind.config.Config')
+    return replace(config, **{first: change(getattr(config, first), rest, value) if rest else value})
+
+
+def new_classes(y: np.ndarray, collection: Collection, novel: int) -> np.ndarray:
+    """The known classes as y has them, then new ones of the same type."""
+    known = [None] * len(collection.classes)
+    for value, label in zip(y.tolist(), collection.labels.tolist(), strict=True):
+        if label >= 0:
+            known[label] = value
+    if all(isinstance(value, (int, float)) for value in known):
+        first = int(max(value for value in known if value is not None)) + 1
+        return np.array([*known, *range(first, first + novel)])
+    return np.array([*known, *(f"new-{number + 1}" for number in range(novel))])
+
+
+def class_values(names: tuple[str, ...], known: int) -> np.ndarray:
+    """Class names as numbers where all known ones are whole numbers."""
+    if all(name.lstrip("-").isdigit() for name in names[:known]):
+        numbers = [int(name) for name in names[:known]]
+        return np.array([*numbers, *range(max(numbers) + 1, max(numbers) + 1 + len(names) - known)])
+    return np.array(names)

@@ -1,0 +1,135 @@
+"""Model: encoder, embedding, head; self-describing in one safetensors file, without pickle."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from novakind import encoders
+from novakind.errors import UserError
+from novakind.heads import HEADS
+from novakind.modality import Modality, from_settings
+
+CUSTOM = "custom"
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a model is, in plain values: enough to build it again and to read its outputs."""
+
+    encoder: str
+    head: str
+    dim: int
+    tau: float
+    known: int
+    categories: tuple[str, ...]
+    """Names of all K categories: the known classes, then new-1, new-2, ..."""
+    modality: dict[str, Any]
+
+
+class Model(nn.Module):
+    """x -> embedding e = h(f(x)), linear without activation -> log-probabilities of K classes.
+
+    `extra` holds whatever modules a method adds; they are trained and saved with the rest.
+    """
+
+    def __init__(self, card: Card, encoder: nn.Module | None = None) -> None:
+        super().__init__()
+        self.card = card
+        self.modality: Modality = from_settings(card.modality)
+        self.encoder = encoder if encoder is not None else encoders.build(card.encoder, self.modality.shape)
+        self.embed = nn.Linear(width(self.encoder, self.modality.shape), card.dim)
+        self.head = HEADS[card.head](card.dim, len(card.categories), card.tau)
+        self.extra = nn.ModuleDict()
+        self.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
+
+    def embedding(self, x: Tensor) -> Float[Tensor, "batch dim"]:
+        return self.embed(self.encoder(x))
+
+    def forward(self, x: Tensor) -> Float[Tensor, "batch classes"]:
+        return self.head(self.embedding(x))
+
+    @property
+    def device(self) -> torch.device:
+        return self.embed.weight.device
+
+    def replace_head(self, name: str) -> nn.Module:
+        """Put an untrained head of another kind in place of the present one."""
+        self.card = Card(**{**asdict(self.card), "head": name})
+        self.head = HEADS[name](self.card.dim, len(self.card.categories), self.card.tau).to(self.device)
+        return self.head
+
+
+def width(encoder: nn.Module, shape: tuple[int, ...]) -> int:
+    """How many numbers the encoder gives for an item of this shape: its `dim`, or found out by trying."""
+    if isinstance(dim := getattr(encoder, "dim", None), int):
+        return dim
+    with torch.no_grad():
+        outputs = encoder.eval()(torch.zeros(2, *shape))
+    encoder.train()
+    if outputs.ndim != 2:
+        raise UserError(
+            f"the encoder gives outputs of shape {tuple(outputs.shape)}, but one vector an item is needed: pool them"
+        )
+    return outputs.shape[1]
+
+
+@torch.inference_mode()
+def predict(
+    model: Model, rows: np.ndarray, batch: int = 512
+) -> tuple[Float[np.ndarray, "items dim"], Float[np.ndarray, "items classes"]]:
+    """Embeddings and log-probabilities of all rows, as they are: no augmentation, running statistics."""
+    was_training = model.training
+    model.eval()
+    embeddings = np.empty((len(rows), model.card.dim), np.float32)
+    logp = np.empty((len(rows), len(model.card.categories)), np.float32)
+    for start in range(0, len(rows), batch):
+        part = slice(start, start + batch)
+        x = model.modality.normalise(model.modality.collate(rows[part])).to(model.device)
+        embedded = model.embedding(x)
+        embeddings[part], logp[part] = embedded.cpu().numpy(), model.head(embedded).cpu().numpy()
+    model.train(was_training)
+    return embeddings, logp
+
+
+def to_bytes(model: Model) -> bytes:
+    """The weights, and the card in the file's header."""
+    tensors = {
+        name: tensor.contiguous() for name, tensor in model.state_dict().items() if not name.startswith("extra.")
+    }
+    return save(tensors, {"card": json.dumps(asdict(model.card))})
+
+
+def load_model(path: Path, encoder: nn.Module | None = None) -> Model:
+    """A model as `to_bytes` wrote it; one with an encoder of the user's own needs that module again."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 not a dict
+    except FileNotFoundError:
+        raise UserError(
+            f"{path} does not exist: train first with novakind discover, or give the folder of a finished run"
+        ) from None
+    except (SafetensorError, OSError) as error:
+        raise UserError(
+            f"{path} is damaged ({error}): run the same novakind discover command again to restore it"
+        ) from None
+    if "card" not in metadata:
+        raise UserError(f"{path} was not written by novakind: give the folder of a finished run")
+    card = json.loads(metadata["card"])
+    if card["encoder"] == CUSTOM and encoder is None:
+        raise UserError(
+            f"{path} was trained with an encoder of its user's own: load it with Discoverer.load(path, encoder=...)"
+        )
+    model = Model(Card(**{**card, "categories": tuple(card["categories"])}), encoder)
+    model.load_state_dict(tensors)
+    return model.eval()

@@ -1,0 +1,89 @@
+"""Optimisers and the course of the learning rate."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from novakind.config import Optim
+
+
+def lr_factor(optim: Optim, progress: float) -> float:
+    """Share of the highest learning rate after `progress` (0 to 1) of the training."""
+    if progress < optim.warmup:
+        return progress / optim.warmup
+    left = (1 - progress) / (1 - optim.warmup) if optim.warmup < 1 else 0.0
+    if optim.schedule == "linear":
+        return left
+    if optim.schedule == "cosine":
+        return 0.5 - 0.5 * math.cos(math.pi * left)
+    return 1.0
+
+
+def set_lr(optimizer: torch.optim.Optimizer, optim: Optim, progress: float) -> float:
+    """Give every parameter its learning rate at this point of the training."""
+    lr = optim.lr * lr_factor(optim, progress)
+    for group in optimizer.param_groups:
+        group["lr"] = lr * group["scale"]
+    return lr
+
+
+def make_optimizer(model: nn.Module, optim: Optim) -> torch.optim.Optimizer:
+    """Filters and matrices are decayed; biases and normalisation are not. Muon moves the encoder's filters alone."""
+    trained = [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
+    matrices = [weight for _, weight in trained if weight.ndim > 1]
+    others = [weight for _, weight in trained if weight.ndim <= 1]
+    groups = [
+        {"params": matrices, "weight_decay": optim.weight_decay, "scale": 1.0},
+        {"params": others, "weight_decay": 0.0, "scale": 1.0},
+    ]
+    if optim.name == "adamw":
+        return torch.optim.AdamW(groups, lr=optim.lr, betas=(optim.momentum, 0.999))
+    if optim.name == "muon":
+        return Muon(groups, optim.lr, optim.momentum, optim.nesterov)
+    return torch.optim.SGD(groups, lr=optim.lr, momentum=optim.momentum, nesterov=optim.nesterov and optim.momentum > 0)
+
+
+class Muon(torch.optim.Optimizer):
+    """Momentum whose matrices are made orthogonal before each step, so that all directions move alike (Jordan, 2024).
+
+    Filters count as matrices of (out, in * height * width). Each matrix moves by lr times the square root of its
+    size, whatever its gradient's; vectors take plain momentum steps at a tenth of the rate.
+    """
+
+    def __init__(self, groups: list[dict], lr: float, momentum: float, nesterov: bool) -> None:
+        super().__init__(groups, {"lr": lr, "momentum": momentum, "nesterov": nesterov, "weight_decay": 0.0})
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is None:
+                    continue
+                state = self.state[weight]
+                if not state:
+                    state["momentum"] = torch.zeros_like(weight)
+                momentum = state["momentum"].mul_(group["momentum"]).add_(weight.grad)
+                change = weight.grad.add(momentum, alpha=group["momentum"]) if group["nesterov"] else momentum
+                lr = group["lr"]
+                weight.mul_(1 - lr * group["weight_decay"])
+                if weight.ndim > 1:
+                    flat = change.reshape(len(change), -1)
+                    size = math.sqrt(max(1.0, flat.shape[0] / flat.shape[1]))
+                    weight.add_(orthogonalise(flat).view_as(change), alpha=-lr * size)
+                else:
+                    weight.add_(change, alpha=-0.1 * lr)
+
+
+def orthogonalise(matrix: Float[Tensor, "rows columns"], steps: int = 5) -> Float[Tensor, "rows columns"]:
+    """Roughly U V^T of U S V^T, by a quintic Newton-Schulz iteration: singular values end between about 0.7 and 1.2."""
+    a, b, c = 3.4445, -4.7750, 2.0315
+    turned = matrix.T if matrix.shape[0] > matrix.shape[1] else matrix
+    x = turned / (turned.norm() + 1e-7)
+    for _ in range(steps):
+        square = x @ x.T
+        x = a * x + (b * square + c * square @ square) @ x
+    return x.T if matrix.shape[0] > matrix.shape[1] else x

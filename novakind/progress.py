@@ -1,0 +1,87 @@
+"""What a person sees of long work: a bar with rate and time left on a terminal, one line an epoch elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+
+class Reporter:
+    """Hears from decoding and training, and writes to standard error."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self.console = Console(stderr=True, highlight=False)
+        self.bar: Progress | None = None
+        self.task: TaskID | None = None
+        self.begun = self.said = time.monotonic()
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        if not self.quiet:
+            self.console.print(text, markup=False, soft_wrap=True)
+
+    def begin(self, what: str, total: int, done: int = 0) -> None:
+        """A new piece of work of `total` steps."""
+        self.end()
+        self.begun, self.first = time.monotonic(), done
+        if not self.quiet and self.console.is_terminal:
+            self.bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[note]}"),
+                console=self.console,
+                transient=True,
+            )
+            self.bar.start()
+            self.task = self.bar.add_task(what, total=total, completed=done, note="")
+
+    def advance(self, done: int, note: str = "") -> None:
+        """`done` steps are complete."""
+        if self.bar is not None and self.task is not None:
+            self.bar.update(self.task, completed=done, note=note)
+
+    def end(self) -> None:
+        """The piece of work is over."""
+        if self.bar is not None:
+            self.bar.stop()
+            self.bar = self.task = None
+
+    def decoding(self, done: int, total: int) -> None:
+        """Called by the store."""
+        if self.bar is None and done < total:
+            self.begin("reading files", total, done)
+            if not self.console.is_terminal:
+                self.say(f"reading {total - done} files")
+        self.advance(done)
+        if done >= total:
+            self.end()
+
+    def epoch(self, line: dict, total: int) -> None:
+        """Called at the end of each epoch with its line of metrics.jsonl."""
+        done = line["epoch"]
+        terms = [
+            f"{key.removeprefix('loss/')} {value:.3f}"
+            for key, value in line.items()
+            if key.startswith("loss/") and key != "loss/total"
+        ]
+        scores = [f"{key} {value:.3f}" for key, value in line.items() if key.endswith("acc/val/agnostic")]
+        self.advance(done, "  ".join(terms))
+        if self.bar is None and not self.quiet:
+            spent = time.monotonic() - self.begun
+            left = spent / max(1, done - self.first) * (total - done)
+            self.say(
+                "  ".join([f"epoch {done}/{total}", *terms, *scores, f"{line['seconds']:.1f} s", f"{left:.0f} s left"])
+            )
+
+    def __enter__(self) -> Reporter:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.end()
+        sys.stderr.flush()

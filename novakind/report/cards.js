@@ -1,0 +1,52 @@
+// The categories as cards: name, size, confidence, the most typical items and the most doubtful ones.
+
+function tile(list, place) {
+  const item = list[place], row = data.rows[item], source = data.pictures[item];
+  const marks = row.label ? `item labeled${row.label === nameOf(row.category) ? "" : " other"}` : "item";
+  return make("button", {
+    type: "button", class: source ? marks : `${marks} bare`, "data-item": item, "aria-label": describe(item),
+    onclick: () => openViewer(list, place),
+    onpointermove: event => { if (event.pointerType === "mouse") showTip(item, event.clientX, event.clientY); },
+    onpointerleave: hideTip,
+  }, picture(item, ""), source ? null : make("span", {}, fileOf(row.path)));
+}
+
+function strip(title, list, kind) {
+  if (list.length === 0) return null;
+  return make("div", { class: `strip ${kind}` }, make("h4", {}, title),
+    make("div", { class: "items" }, list.map((_, place) => tile(list, place))));
+}
+
+function card(category) {
+  const { id, name, size, labeled, confidence, typical, doubtful, majority, purity } = category;
+  const numbers = [make("span", {}, make("b", {}, count(size)), size === 1 ? " item" : " items")];
+  if (labeled) numbers.push(make("span", {}, make("b", {}, count(labeled)), " labeled"));
+  if (majority) numbers.push(make("span", { title: "The commonest true class and its share" },
+    "mostly ", make("b", {}, majority), ` · ${percent(purity)}`));
+  return make("article", { class: "card", "data-category": id, style: `--dot: ${colour(id)}` },
+    make("header", {},
+      make("h3", {}, swatch(id), make("span", { class: "name" }, name)),
+      typical.length > 0 && make("button", { type: "button", class: "quiet", onclick: () => showOnMap(id) }, "On the map")),
+    make("p", { class: "numbers" }, numbers),
+    confidence == null
+      ? make("p", { class: "empty" }, "No item was given to this category.")
+      : make("div", { class: "confidence" },
+        make("span", {}, "confidence"),
+        make("span", { class: "meter", role: "img", "aria-label": `mean confidence ${percent(confidence)}` },
+          make("i", { style: `width: ${100 * confidence}%; background: ${colour(id)}` })),
+        make("b", {}, percent(confidence))),
+    strip("Most typical", typical, "typical"),
+    strip("Most doubtful", doubtful, "doubtful"));
+}
+
+function drawCards() {
+  const by = { id: one => one.id, size: one => -one.size, confidence: one => -(one.confidence ?? -1) }[$("sort").value];
+  const sorted = [...data.categories].sort((a, b) => by(a) - by(b) || a.id - b.id);
+  for (const [section, isNew] of [["new", true], ["known", false]]) {
+    const chosen = (isNew ? sorted : data.categories).filter(category => category.new === isNew);
+    reveal(section, chosen.length > 0);
+    $(`${section}-cards`).replaceChildren(...chosen.map(card));
+  }
+}
+
+$("sort").addEventListener("change", drawCards);

@@ -1,0 +1,157 @@
+"""The run folder: everything needed to resume, predict, report and audit. Every file is whole or absent."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pickle
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from novakind.config import read_toml, to_toml
+from novakind.errors import UserError
+
+
+class Run:
+    """A folder that one `discover` command writes, and that the same command continues."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def claim(cls, path: Path, fresh: bool = False) -> Run:
+        """Make the folder, or take it up again; `fresh` removes an earlier run's files first."""
+        run = cls(path)
+        try:
+            if fresh and run.config_file.exists():
+                shutil.rmtree(path)
+            path.mkdir(parents=True, exist_ok=True)
+            probe = path / ".writable"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise UserError(f"{path} cannot be written ({error.strerror}): give another folder with --out") from None
+        if not run.config_file.exists() and any(child.name != "store" for child in path.iterdir()):
+            raise UserError(f"{path} holds other files than a run: give a new or empty folder with --out")
+        return run
+
+    def settle(self, settings: dict[str, Any]) -> None:
+        """Write down the settings; refuse to go on with a run that had others."""
+        text = to_toml(settings)
+        if not self.config_file.exists():
+            write_atomic(self.config_file, text.encode(errors="surrogateescape"))
+            return
+        earlier = flatten(self.settings())
+        present = flatten(read_toml(text))
+        differing = [key for key in {**present, **earlier} if earlier.get(key) != present.get(key)]
+        if differing:
+            key = differing[0]
+            what = (
+                "was begun with other data"
+                if key == "data.digest"
+                else (f"was begun with {key} = {earlier.get(key)!r}, not {present.get(key)!r}")
+            )
+            raise UserError(
+                f"{self.path} holds a run that {what}: give another folder with --out, or --fresh to begin it anew"
+            )
+
+    @property
+    def config_file(self) -> Path:
+        return self.path / "config.toml"
+
+    @property
+    def model_file(self) -> Path:
+        return self.path / "model.safetensors"
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as the run began with them."""
+        if not self.config_file.exists():
+            raise UserError(
+                f"{self.path} is no run folder, it has no config.toml: give a folder that novakind discover wrote"
+            )
+        try:
+            return read_toml(self.config_file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise UserError(f"{self.config_file} is damaged ({error}): give --fresh to begin the run anew") from None
+
+    def checkpoint(self, state: dict[str, Any]) -> None:
+        """All that training needs to go on from the end of an epoch."""
+        buffer = io.BytesIO()
+        torch.save(state, buffer)
+        write_atomic(self.path / "state.pt", buffer.getvalue())
+
+    def restore(self) -> dict[str, Any] | None:
+        """The last checkpoint, or None at the start."""
+        file = self.path / "state.pt"
+        if not file.exists():
+            return None
+        try:
+            return torch.load(file, weights_only=True, map_location="cpu")
+        except (RuntimeError, EOFError, OSError, ValueError, KeyError, pickle.UnpicklingError) as error:
+            reason = str(error).strip().split("\n")[0][:80]
+            raise UserError(
+                f"{file} is damaged ({reason}): delete it to train again from the start, the decoded files are kept"
+            ) from None
+
+    def log(self, line: dict[str, Any]) -> None:
+        """Append one epoch to metrics.jsonl."""
+        with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def history(self, epochs: int) -> list[dict[str, Any]]:
+        """The first `epochs` lines of metrics.jsonl; later ones, which the checkpoint does not cover, are removed."""
+        file = self.path / "metrics.jsonl"
+        lines = file.read_text(encoding="utf-8").splitlines(keepends=True)[:epochs] if file.exists() else []
+        write_atomic(file, "".join(lines).encode())
+        return [json.loads(line) for line in lines]
+
+    def write_json(self, name: str, content: dict[str, Any]) -> None:
+        write_atomic(
+            self.path / name,
+            json.dumps(
+                content,
+                indent=1,
+            ).encode(),
+        )
+
+    def write_csv(self, name: str, header: list[str], rows: Iterable[Iterable[Any]]) -> None:
+        write_atomic(self.path / name, csv_bytes(header, rows))
+
+    def write_arrays(self, name: str, **arrays: np.ndarray) -> None:
+        buffer = io.BytesIO()
+        np.savez(buffer, allow_pickle=False, **arrays)
+        write_atomic(self.path / name, buffer.getvalue())
+
+
+def csv_bytes(header: list[str], rows: Iterable[Iterable[Any]]) -> bytes:
+    """A table as UTF-8 CSV."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return buffer.getvalue().encode(errors="surrogateescape")
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """The file is either as it was or whole, also after a crash."""
+    temporary = path.with_name(f".{path.name}.part")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+def flatten(tables: dict[str, Any], above: str = "") -> dict[str, Any]:
+    """Nested tables as one, with dotted names."""
+    flat: dict[str, Any] = {}
+    for key, value in tables.items():
+        flat |= flatten(value, f"{above}{key}.") if isinstance(value, dict) else {f"{above}{key}": value}
+    return flat

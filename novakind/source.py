@@ -1,0 +1,60 @@
+"""Source: where a run's data come from and how they are divided: a later command finds the same items again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from novakind.data import Collection, load
+from novakind.datasets import DATASETS
+from novakind.errors import UserError
+from novakind.split import Split, hide, impose, part, with_truth
+
+
+@dataclass(frozen=True)
+class Source:
+    """The data, and for benchmarks the protocol."""
+
+    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
+    """A folder (one sub-folder for each known class, the rest in unlabeled/), a .csv manifest with the columns path and
+    label, an .npz with arrays X and y, or the name of a data set."""
+    size: int = 0
+    """Side of the pictures in pixels; 0 chooses by the pictures, at most 64."""
+    truth: str = ""
+    """A .csv with the columns path and label: what the unlabeled items really are. Scored, never trained on."""
+    test: float = 0.0
+    """Share of the items kept for a final score. Data sets by name default to 0.2."""
+    known: str = ""
+    """Benchmark on labeled data: which classes stay labeled (5 = the first five, random:5, or names a,b,c); the
+    others are hidden and become the new ones."""
+    impose: str = ""
+    """Benchmark: leave out unlabeled items until the hidden classes have these shares, e.g. 1/2,1/4,1/4."""
+    split_seed: int = 0
+    """Seed of random classes, of the imposed shares and of the parts kept out; apart from --seed."""
+
+
+def gather(source: Source, store: Path, val: float, watch: Callable[[int, int], None]) -> tuple[Collection, Split]:
+    """Load, hide, impose, divide: the same source always gives the same items in the same order."""
+    path = Path(source.data)
+    if source.data in DATASETS and not path.exists():
+        collection = DATASETS[source.data]()
+    else:
+        if not path.exists() and not path.suffix:
+            raise UserError(
+                f"{path} does not exist: give a folder, a .csv manifest, an .npz file, "
+                f"or the name of a data set ({', '.join(DATASETS)})"
+            )
+        collection = load(path, store, source.size, watch)
+    if source.truth:
+        collection = with_truth(collection, Path(source.truth))
+    if source.known:
+        collection = hide(collection, source.known, source.split_seed)
+    if source.impose:
+        collection = impose(collection, source.impose, source.split_seed)
+    by_name = source.data in DATASETS and not path.exists()
+    test = source.test or (0.2 if by_name else 0.0)
+    return collection, part(collection, val, test, source.split_seed)

@@ -1,0 +1,138 @@
+"""The benchmark protocol: hide classes, impose a prior, hold a part out. A practitioner needs only the last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int
+
+from novakind.data import Collection, read_manifest
+from novakind.errors import UserError
+from novakind.prior import Prior
+
+Indices = Int[np.ndarray, " _"]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which items train, which are watched during training, which are looked at once at the end."""
+
+    train: Indices
+    val: Indices
+    test: Indices
+
+    def names(self, count: int) -> list[str]:
+        """ "train", "val" or "test" for each item."""
+        result = np.full(count, "train", dtype="<U5")
+        result[self.val], result[self.test] = "val", "test"
+        return result.tolist()
+
+
+def part(collection: Collection, val: float, test: float, seed: int = 0) -> Split:
+    """A test and a validation part, each with the same share of every class (of the truth where it is known)."""
+    if not (0 <= val < 1 and 0 <= test < 1 and val + test < 1):
+        raise UserError(f"--val {val} and --test {test} leave nothing to train on: their sum must stay below 1")
+    rng = np.random.default_rng([seed, 1])
+    strata = np.where(collection.truth >= 0, collection.truth, collection.labels)
+    train: list[np.ndarray] = []
+    held: dict[str, list[np.ndarray]] = {"val": [], "test": []}
+    for stratum in np.unique(strata):
+        members = rng.permutation(np.flatnonzero(strata == stratum))
+        tests = round(test * len(members))
+        vals = round(val * (len(members) - tests))
+        held["test"].append(members[:tests])
+        held["val"].append(members[tests : tests + vals])
+        train.append(members[tests + vals :])
+    return Split(*(np.sort(np.concatenate(groups)) for groups in (train, held["val"], held["test"])))
+
+
+def subset(collection: Collection, chosen: Indices) -> Collection:
+    """The same collection with the chosen items alone."""
+    return replace(
+        collection,
+        items=collection.items[chosen],
+        labels=collection.labels[chosen],
+        truth=collection.truth[chosen],
+        paths=tuple(collection.paths[i] for i in chosen),
+    )
+
+
+def hide(collection: Collection, known: str, seed: int = 0) -> Collection:
+    """Make classes novel: keep the labels of some and remove those of all other items.
+
+    `known` is a number ("5": the first five classes), names ("bird,cat,deer"), or "random:5" (five drawn by `seed`).
+    """
+    names = collection.truth_classes
+    if known.isdigit() or known.startswith("random:"):
+        count = known.removeprefix("random:")
+        if not count.isdigit() or not 0 < int(count) < len(names):
+            raise UserError(
+                f"--known {known} must name from 1 to {len(names) - 1} of the {len(names)} classes, "
+                "so that some stay labeled and some become novel: give a smaller or larger number"
+            )
+        order = (
+            np.random.default_rng([seed, 2]).permutation(len(names))
+            if known.startswith("random:")
+            else range(len(names))
+        )
+        kept = sorted(int(number) for number in list(order)[: int(count)])
+    else:
+        wanted = [name.strip() for name in known.split(",")]
+        missing = [name for name in wanted if name not in names]
+        if missing:
+            raise UserError(f'--known names "{missing[0]}", which is no class here: choose from {", ".join(names)}')
+        kept = [names.index(name) for name in wanted]
+        if len(kept) == len(names):
+            raise UserError("--known names every class, but some must become novel: leave out at least one")
+    order = [*kept, *(number for number in range(len(names)) if number not in kept)]
+    renumber = np.array([order.index(number) for number in range(len(names))])
+    truth = np.where(collection.truth >= 0, renumber[collection.truth], -1)
+    return replace(
+        collection,
+        labels=np.where((truth >= 0) & (truth < len(kept)), truth, -1),
+        classes=tuple(names[number] for number in kept),
+        truth=truth,
+        truth_classes=tuple(names[number] for number in order),
+    )
+
+
+def impose(collection: Collection, shares: str, seed: int = 0) -> Collection:
+    """Leave out unlabeled items until the novel classes have the given shares, in the order of `truth_classes`."""
+    known = len(collection.classes)
+    prior = Prior.parse(shares, known, len(collection.truth_classes) - known)
+    novel = collection.labels < 0
+    members = [np.flatnonzero(novel & (collection.truth == known + j)) for j in range(len(prior.novel))]
+    total = min(len(group) / share for group, share in zip(members, prior.novel, strict=True))
+    rng = np.random.default_rng([seed, 3])
+    chosen = [
+        rng.choice(group, round(total * share), replace=False)
+        for group, share in zip(members, prior.novel, strict=True)
+    ]
+    return subset(collection, np.sort(np.concatenate([np.flatnonzero(~novel), *chosen])))
+
+
+def with_truth(collection: Collection, path: Path) -> Collection:
+    """Add what the unlabeled items really are, from a CSV file path,label: used to score, never to train."""
+    names, labels = read_manifest(path)
+    given = dict(zip(names, labels, strict=True))
+    matched = [given.get(item, "") for item in collection.paths]
+    if not any(matched):
+        raise UserError(
+            f'{path} names no item of the data (its first path is "{names[0]}", the data\'s "{collection.paths[0]}"): '
+            "write paths relative to the data folder"
+        )
+    known = collection.classes
+    novel = sorted(
+        {label for label, number in zip(matched, collection.labels, strict=True) if number < 0 and label} - set(known)
+    )
+    classes = (*known, *novel)
+    number = {name: index for index, name in enumerate(classes)}
+    truth = np.array(
+        [
+            label if label >= 0 else number.get(name, -1)
+            for name, label in zip(matched, collection.labels.tolist(), strict=True)
+        ]
+    )
+    return replace(collection, truth=truth, truth_classes=classes)

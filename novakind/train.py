@@ -1,0 +1,196 @@
+"""fit(): the training loop that every method runs through."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from novakind import metrics
+from novakind.collapse import diagnose
+from novakind.config import Config
+from novakind.data import Collection
+from novakind.encoders.weights import load_weights
+from novakind.errors import UserError
+from novakind.methods import Batch, Stage, make_method
+from novakind.model import CUSTOM, Card, Model, predict
+from novakind.optim import make_optimizer, set_lr
+from novakind.prior import Prior
+from novakind.progress import Reporter
+from novakind.run import Run
+from novakind.sampler import Sampler
+from novakind.split import Split
+
+
+def fit(
+    collection: Collection,
+    split: Split,
+    config: Config,
+    run: Run | None = None,
+    report: Reporter | None = None,
+    encoder: nn.Module | None = None,
+) -> tuple[Model, list[str]]:
+    """Train a model on the training part, from the run's last checkpoint on; returns it with the warnings it earned.
+
+    All randomness is derived from (seed, stage, epoch), so that a checkpoint needs no generator's state and a resumed
+    run ends with the same bytes as one that was never stopped.
+    """
+    report = report or Reporter(quiet=True)
+    prior = Prior.parse(config.prior, len(collection.classes), config.novel)
+    method = make_method(config, prior)
+    sampler = make_sampler(collection, split, config)
+    model = make_model(collection, config, report, encoder)
+    method.prepare(model)
+    stages = method.stages(config.epochs or choose_epochs(sampler.steps))
+    total = sum(stage.epochs for stage in stages)
+    saved = run.restore() if run else None
+    done = saved["epochs"] if saved else 0
+    history = run.history(done) if run else []
+    if saved:
+        model.load_state_dict(saved["model"])
+
+    report.begin("training", total, done)
+    for number, stage in enumerate(stages):
+        before = sum(earlier.epochs for earlier in stages[:number])
+        if done >= before + stage.epochs:
+            continue
+        optimizer = make_optimizer(model, config.optim)
+        if saved and done > before:
+            optimizer.load_state_dict(saved["optimizer"])
+        for epoch in range(max(0, done - before), stage.epochs):
+            started = time.monotonic()
+            torch.manual_seed(derive(config.seed, number, epoch))
+            method.before_epoch(model, stage, history)
+            model.train()
+            sums: defaultdict[str, float] = defaultdict(float)
+            lr = 0.0
+            for step, items in enumerate(sampler.epoch(before + epoch)):
+                progress = (epoch * sampler.steps + step) / (stage.epochs * sampler.steps)
+                lr = set_lr(optimizer, config.optim, progress)
+                for batch in batches(collection, model, stage, config, items, progress):
+                    terms = method.loss(model, batch)
+                    optimizer.zero_grad(set_to_none=True)
+                    torch.stack(list(terms.values())).sum().backward()
+                    optimizer.step()
+                    for name, term in terms.items():
+                        sums[name] += term.item() / sampler.steps
+            check_finite(sums, before + epoch + 1)
+            line, warning = watch(model, collection, split, prior)
+            line = {f"loss/{name}": value for name, value in sums.items()} | {"loss/total": sum(sums.values())} | line
+            head = {"epoch": before + epoch + 1, "stage": stage.name, "lr": lr, "seconds": time.monotonic() - started}
+            history.append(head | line | ({"warning": warning} if warning else {}))
+            if run:
+                run.log(history[-1])
+                run.checkpoint(state_of(model, optimizer, before + epoch + 1))
+            report.epoch(history[-1], total)
+    report.end()
+
+    def embed() -> tuple[np.ndarray, np.ndarray]:
+        return predict(model, collection.items[split.train])[0], collection.labels[split.train]
+
+    method.finish(model, embed)
+    _, warning = watch(model, collection, split, prior)
+    return model.eval(), [warning] if warning else []
+
+
+def make_sampler(collection: Collection, split: Split, config: Config) -> Sampler:
+    """Batches of the training part; a collection that lacks one of the two kinds of items is refused."""
+    labels = collection.labels[split.train]
+    if not (labels >= 0).any():
+        raise UserError(
+            f"{collection.name} has no labeled item, but novakind learns what a class is from known ones: "
+            "put some items into folders named after their class"
+        )
+    if not (labels < 0).any():
+        raise UserError(
+            f"{collection.name} has no unlabeled item, so there is nothing to discover: "
+            "put the items to sort into a folder named unlabeled, or hide classes with --known"
+        )
+    return Sampler(
+        split.train[labels >= 0], split.train[labels < 0], config.batch, config.novel, config.proportionate, config.seed
+    )
+
+
+def make_model(collection: Collection, config: Config, report: Reporter, encoder: nn.Module | None = None) -> Model:
+    """The untrained model, the same for the same seed."""
+    torch.manual_seed(derive(config.seed))
+    categories = (*collection.classes, *(f"new-{number + 1}" for number in range(config.novel)))
+    settings = collection.modality.settings()
+    name = config.encoder if encoder is None else CUSTOM
+    card = Card(name, config.head, config.dim, config.tau, len(collection.classes), categories, settings)
+    model = Model(card, encoder)
+    if config.encoder_weights:
+        for left_out in load_weights(model.encoder, Path(config.encoder_weights)):
+            report.say(f"{config.encoder_weights}: {left_out}")
+    cuda = config.device == "cuda" or (config.device == "auto" and torch.cuda.is_available())
+    return model.to("cuda" if cuda else "cpu")
+
+
+def choose_epochs(steps: int) -> int:
+    """About 1,000 steps, but never fewer than 30 or more than 200 epochs."""
+    return int(np.clip(round(1000 / steps), 30, 200))
+
+
+def derive(*numbers: int) -> int:
+    """One seed from several numbers."""
+    return int(np.random.SeedSequence(numbers).generate_state(1)[0])
+
+
+def batches(
+    collection: Collection,
+    model: Model,
+    stage: Stage,
+    config: Config,
+    items: tuple[np.ndarray, np.ndarray],
+    progress: float,
+) -> Iterator[Batch]:
+    """One batch of all items of a step, or one of each kind in turn; unlabeled items in two independent views."""
+    labeled, unlabeled = (
+        part if wanted else part[:0] for part, wanted in zip(items, (stage.labeled, stage.unlabeled), strict=True)
+    )
+    turns = [(labeled, unlabeled)]
+    if config.steps == "alternating" and len(labeled) and len(unlabeled):
+        turns = [(labeled, unlabeled[:0]), (labeled[:0], unlabeled)]
+    for with_label, without in turns:
+        rows = np.concatenate([with_label, without, without])
+        x = views(model, collection.items, rows, config)
+        labels = torch.from_numpy(collection.labels[with_label]).to(model.device)
+        yield Batch(x.to(model.device), labels, progress)
+
+
+@torch.no_grad()
+def views(model: Model, items: np.ndarray, rows: np.ndarray, config: Config) -> Tensor:
+    """A random view of each row, ready for the encoder; drawn from torch's global generator, seeded each epoch."""
+    modality = model.modality
+    policy = {"image": config.image, "features": config.features}[modality.kind]
+    return modality.normalise(modality.augment(modality.collate(items[rows]), policy, torch.default_generator))
+
+
+def watch(model: Model, collection: Collection, split: Split, prior: Prior) -> tuple[dict[str, float], str | None]:
+    """Scores on the validation part where truth is known, and a warning if predictions have collapsed."""
+    part = split.val if len(split.val) else split.train[:: max(1, len(split.train) // 1000)]
+    _, logp = predict(model, collection.items[part])
+    unlabeled = collection.labels[part] < 0
+    line = metrics.scores(collection.truth[part], logp, prior.known, "val") if len(split.val) else {}
+    novel = np.exp(logp[unlabeled])
+    if len(novel):
+        line["novel_confidence/val"] = float(novel.max(1).mean())
+        line["novel_share/val"] = float((novel.argmax(1) >= prior.known).mean())
+    return line, diagnose(logp[unlabeled], prior)
+
+
+def check_finite(sums: dict[str, float], epoch: int) -> None:
+    broken = [name for name, value in sums.items() if not np.isfinite(value)]
+    if broken:
+        raise UserError(
+            f'the loss term "{broken[0]}" is no longer a finite number in epoch {epoch}: give a smaller --optim.lr'
+        )
+
+
+def state_of(model: Model, optimizer: torch.optim.Optimizer, epochs: int) -> dict:
+    return {"epochs": epochs, "model": model.state_dict(), "optimizer": optimizer.state_dict()}

@@ -1,0 +1,64 @@
+"""The whole way from data to report, in one call: what `novakind discover` and the demonstration do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from novakind.config import Config, as_tables
+from novakind.data import Collection
+from novakind.discoverer import discover
+from novakind.errors import UserError
+from novakind.progress import Reporter
+from novakind.report import write_report
+from novakind.run import Run
+from novakind.source import Source, gather
+from novakind.split import Split
+
+
+def run_discover(
+    source: Source, config: Config, path: Path, fresh: bool = False, quiet: bool = False
+) -> tuple[Collection, Split, dict[str, Any]]:
+    """From data to a run folder with its report; a run that was interrupted goes on, one that is finished stays."""
+    with Reporter(quiet) as report:
+        if config.novel < 1 and not source.known:
+            raise UserError(
+                f"--novel {config.novel} asks for no new category, but at least 1 is needed: "
+                "give the number of new categories to look for, e.g. --novel 5"
+            )
+        run = Run.claim(path, fresh)
+        try:
+            collection, split = gather(source, path / "store", config.val, report.decoding)
+            if not config.novel:
+                config = replace(config, novel=len(collection.truth_classes) - len(collection.classes))
+            run.settle({"data": asdict(source) | {"digest": collection.digest()}} | as_tables(config))
+            describe(collection, config, path, report)
+            results = discover(collection, split, config, run, report)
+        except KeyboardInterrupt:
+            report.end()
+            report.say(f"stopped; what is done is saved in {path}: the same command goes on from there")
+            raise
+        report.say("drawing the report")
+        write_report(path, thumbnails(collection))
+        for warning in results["warnings"]:
+            report.say(f"warning: {warning}")
+    return collection, split, results
+
+
+def describe(collection: Collection, config: Config, path: Path, report: Reporter) -> None:
+    labeled = int((collection.labels >= 0).sum())
+    report.say(
+        f"{collection.name}: {labeled} labeled items of {len(collection.classes)} classes, "
+        f"{len(collection) - labeled} unlabeled; looking for {config.novel} new categories; writing to {path}"
+    )
+    if collection.skipped:
+        first = collection.skipped[0]
+        report.say(f"skipped {len(collection.skipped)} unreadable files, e.g. {first[0]} ({first[1]}): see skipped.csv")
+
+
+def thumbnails(collection: Collection) -> Callable[[int], bytes | None]:
+    return lambda number: collection.modality.thumbnail(np.asarray(collection.items[number]))

@@ -1,0 +1,404 @@
+"""Encoders: published sizes and names, shapes, gradients, weights from files, and what a wrong request is told."""
+
+import copy
+import re
+import sys
+from types import SimpleNamespace
+
+import pytest
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+from sklearn.datasets import load_digits
+from torch import nn
+
+from novakind.encoders import ENCODERS, build
+from novakind.encoders.convnet import ConvNet
+from novakind.encoders.mlp import MLP
+from novakind.encoders.mobilenet import MobileNetV2
+from novakind.encoders.resnet import ResNet
+from novakind.encoders.weights import load_weights
+from novakind.errors import UserError
+
+IMAGE_ENCODERS = [name for name in ENCODERS if name != "mlp"]
+LIGHT = ["convnet", "resnet18", "resnet18-cifar-pool", "mobilenetv2-cifar"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Two threads wait for each other where the cores are shared: many times slower on nets as small as these."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def resnet18() -> ResNet:
+    return ResNet(18)
+
+
+def batchnorm_keys(name: str) -> list[str]:
+    return [f"{name}.{part}" for part in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")]
+
+
+def resnet18_keys() -> set[str]:
+    """Torchvision's names, written by rule: two blocks a layer, a projection in the first block of layers 2 to 4."""
+    keys = ["conv1.weight", *batchnorm_keys("bn1")]
+    for layer in (1, 2, 3, 4):
+        for block in (0, 1):
+            here = f"layer{layer}.{block}"
+            for number in (1, 2):
+                keys += [f"{here}.conv{number}.weight", *batchnorm_keys(f"{here}.bn{number}")]
+            if layer > 1 and block == 0:
+                keys += [f"{here}.downsample.0.weight", *batchnorm_keys(f"{here}.downsample.1")]
+    return set(keys)
+
+
+def file_of(encoder: nn.Module, path, drop=(), **extra: torch.Tensor) -> str:
+    """The encoder's tensors in a .safetensors file, some dropped, some added or replaced ("__" stands for ".")."""
+    tensors = {key: tensor for key, tensor in encoder.state_dict().items() if key not in drop}
+    tensors |= {key.replace("__", "."): tensor for key, tensor in extra.items()}
+    save_file(tensors, path)
+    return str(path)
+
+
+# --- sizes and names, against the published networks
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "classifier", "tensors"),
+    [
+        ("resnet18", 11_689_512, 513_000, 120),
+        ("resnet34", 21_797_672, 513_000, 216),
+        ("resnet50", 25_557_032, 2_049_000, 318),
+        ("mobilenetv2", 3_504_872, 1_281_000, 312),
+    ],
+)
+def test_parameter_counts_are_the_published_ones(name, total, classifier, tensors):
+    with torch.device("meta"):
+        encoder = build(name, (3, 224, 224))
+    assert sum(p.numel() for p in encoder.parameters()) == total - classifier
+    assert len(encoder.state_dict()) == tensors
+
+
+def test_resnet18_names():
+    with torch.device("meta"):
+        assert set(ResNet(18).state_dict()) == resnet18_keys()
+
+
+def test_other_names_and_shapes():
+    with torch.device("meta"):
+        resnet50, mobilenet = ResNet(50).state_dict(), MobileNetV2().state_dict()
+    shapes = {
+        "conv1.weight": (64, 3, 7, 7),
+        "layer1.0.conv3.weight": (256, 64, 1, 1),
+        "layer1.0.downsample.0.weight": (256, 64, 1, 1),
+        "layer1.0.downsample.1.running_var": (256,),
+        "layer3.5.conv2.weight": (256, 256, 3, 3),
+        "layer4.2.bn3.weight": (2048,),
+    }
+    assert {key: tuple(resnet50[key].shape) for key in shapes} == shapes
+    shapes = {
+        "features.0.0.weight": (32, 3, 3, 3),
+        "features.0.1.running_mean": (32,),
+        "features.1.conv.0.0.weight": (32, 1, 3, 3),
+        "features.1.conv.1.weight": (16, 32, 1, 1),
+        "features.1.conv.2.weight": (16,),
+        "features.2.conv.0.0.weight": (96, 16, 1, 1),
+        "features.2.conv.1.0.weight": (96, 1, 3, 3),
+        "features.2.conv.2.weight": (24, 96, 1, 1),
+        "features.17.conv.3.bias": (320,),
+        "features.18.0.weight": (1280, 320, 1, 1),
+        "features.18.1.num_batches_tracked": (),
+    }
+    assert {key: tuple(mobilenet[key].shape) for key in shapes} == shapes
+
+
+def test_stems():
+    with torch.device("meta"):
+        image = torch.zeros(1, 3, 64, 64)
+        sides = {
+            stem: net.layer1(net.pool(net.conv1(image))).shape[-1]
+            for stem in ("imagenet", "cifar", "cifar-pool")
+            for net in [ResNet(18, stem)]
+        }
+        maps = [MobileNetV2(small).features(image).shape[-1] for small in (False, True)]
+    assert sides == {"imagenet": 16, "cifar": 64, "cifar-pool": 32}
+    assert maps == [2, 8]
+
+
+def test_he_initialisation():
+    weight = ResNet(18).layer4[1].conv2.weight
+    assert weight.std().item() == pytest.approx((2 / (512 * 9)) ** 0.5, rel=0.02)
+
+
+# --- shapes, gradients, seeds
+
+
+@pytest.mark.parametrize("name", IMAGE_ENCODERS)
+def test_every_image_encoder_gives_its_dim(name):
+    with torch.device("meta"):  # shapes without arithmetic
+        encoder = build(name, (3, 32, 32)).eval()
+        for size in (32, 45):
+            assert encoder(torch.zeros(2, 3, size, size)).shape == (2, encoder.dim)
+
+
+@pytest.mark.parametrize(("name", "dim"), [("resnet18", 512), ("resnet34-cifar", 512), ("resnet50", 2048)])
+def test_resnet_dim(name, dim):
+    with torch.device("meta"):
+        assert build(name, (3, 32, 32)).dim == dim
+
+
+def test_convnet_takes_every_size():
+    with torch.no_grad():
+        sides = [ConvNet(size=size).layers(torch.zeros(1, 3, size, size)).shape[-1] for size in range(8, 129)]
+    assert min(sides) == 2
+    assert max(sides) == 5
+
+
+@pytest.mark.parametrize("size", [8, 16, 17, 28, 47, 48, 64, 100, 128])
+def test_convnet_trains_at_size(size):
+    encoder = ConvNet(size=size)
+    output = encoder(torch.randn(4, 3, size, size))
+    output.square().mean().backward()
+    assert output.shape == (4, encoder.dim)
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in encoder.parameters())
+
+
+def test_convnet_widths_and_oblong_images():
+    assert ConvNet((8, 16, 24, 40), size=32).dim == 40
+    assert build("convnet", (3, 40, 100))(torch.randn(2, 3, 40, 100)).shape == (2, 128)
+
+
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("name", LIGHT)
+def test_a_training_step_reaches_every_parameter(name, memory_format):
+    torch.manual_seed(0)
+    encoder = build(name, (3, 32, 32)).to(memory_format=memory_format)
+    images = torch.randn(8, 3, 32, 32).to(memory_format=memory_format)
+    encoder(images).square().mean().backward()
+    for key, parameter in encoder.named_parameters():
+        assert parameter.grad is not None, key
+        assert parameter.grad.isfinite().all(), key
+        assert parameter.grad.abs().sum() > 0, key
+
+
+@pytest.mark.parametrize("name", [*LIGHT, "mlp"])
+def test_same_seed_same_network(name):
+    shape = (20,) if name == "mlp" else (3, 32, 32)
+    items, outputs = torch.randn(4, *shape), []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        encoder = build(name, shape)
+        outputs.append(encoder(items))
+    assert torch.equal(outputs[0], outputs[1])
+    assert not torch.equal(outputs[0], outputs[2])
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_mlp(depth):
+    encoder = MLP(12, width=32, depth=depth, dropout=0.1)
+    features = 1e3 * torch.randn(16, 12)
+    output = encoder(features)
+    output.square().mean().backward()
+    assert output.shape == (16, encoder.dim) == (16, 32)
+    assert len([layer for layer in encoder.layers if isinstance(layer, nn.Linear)]) == depth
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in encoder.parameters())
+
+
+def test_convnet_learns_digits():
+    """8x8 digits in about a second: at least 98 % of 450 held-out ones."""
+    torch.manual_seed(0)
+    pixels, labels = (torch.from_numpy(array) for array in load_digits(return_X_y=True))
+    images = (pixels.float() / 16 - 0.3).reshape(-1, 1, 8, 8).repeat(1, 3, 1, 1)
+    order = torch.randperm(len(images))
+    test, train = order[:450], order[450:]
+    net = nn.Sequential(build("auto", (3, 8, 8)), nn.Linear(64, 10))
+    steps = 120
+    optimiser = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9, nesterov=True, weight_decay=5e-4)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 - step / steps)
+    for _ in range(steps):
+        batch = train[torch.randint(len(train), (128,))]
+        optimiser.zero_grad()
+        F.cross_entropy(net(images[batch]), labels[batch]).backward()
+        optimiser.step()
+        schedule.step()
+    net.eval()
+    with torch.no_grad():
+        accuracy = (net(images[test]).argmax(1) == labels[test]).float().mean().item()
+    assert accuracy >= 0.98
+
+
+# --- weights
+
+
+def test_weights_round_trip_without_the_classifier(tmp_path, resnet18):
+    source, target = copy.deepcopy(resnet18), ResNet(18)
+    source.bn1.running_mean.fill_(3.0)
+    path = file_of(source, tmp_path / "w.safetensors", fc__weight=torch.zeros(1000, 512), fc__bias=torch.zeros(1000))
+    left_out = load_weights(target, path)
+    assert len(left_out) == 1
+    assert left_out[0].startswith("fc.")
+    for key, tensor in source.state_dict().items():
+        assert torch.equal(target.state_dict()[key], tensor), key
+
+
+def test_weights_of_mobilenet_fit_both_stems(tmp_path):
+    source = MobileNetV2()
+    extra = {"classifier__1__weight": torch.zeros(10, 1280)}
+    without_counts = [key for key in source.state_dict() if key.endswith("num_batches_tracked")]
+    path = file_of(source, tmp_path / "w.safetensors", without_counts, **extra)
+    target = MobileNetV2(small=True).to(memory_format=torch.channels_last)
+    left_out = load_weights(target, path)
+    assert [line.split(":")[0] for line in left_out] == ["classifier.1.weight"]
+    assert all(torch.equal(a, b) for a, b in zip(source.parameters(), target.parameters(), strict=True))
+
+
+def test_large_stem_is_left_out_of_a_small_one(tmp_path):
+    source, target = ResNet(18, "imagenet"), ResNet(18, "cifar")
+    nn.init.constant_(source.bn1.weight, 5.0)
+    stem = target.conv1.weight.clone()
+    left_out = load_weights(target, file_of(source, tmp_path / "w.safetensors"))
+    assert len(left_out) == 1
+    assert "7x7" in left_out[0]
+    assert torch.equal(target.conv1.weight, stem)
+    assert torch.equal(target.bn1.weight, torch.ones(64))
+    assert torch.equal(target.layer4[1].conv2.weight, source.layer4[1].conv2.weight)
+
+
+def test_half_precision_weights_load(tmp_path):
+    source, target = ConvNet(size=8), ConvNet(size=8)
+    save_file({key: tensor.half() for key, tensor in source.state_dict().items()}, tmp_path / "w.safetensors")
+    assert load_weights(target, tmp_path / "w.safetensors") == []
+    assert torch.allclose(target.layers[0].weight, source.layers[0].weight, atol=1e-3)
+    assert target.layers[0].weight.dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("drop", "extra", "named"),
+    [
+        (["layer2.0.conv1.weight"], {}, ["layer2.0.conv1.weight", "missing"]),
+        (["bn1.running_mean"], {}, ["bn1.running_mean", "missing"]),
+        ([], {"layer2__0__conv1__weight": torch.zeros(3, 3)}, ["layer2.0.conv1.weight", "3x3", "128x64x3x3"]),
+        ([], {"conv1__weight": torch.zeros(64, 3, 5, 5)}, ["conv1.weight", "64x3x5x5", "64x3x7x7"]),
+        ([], {"layer1__2__conv1__weight": torch.zeros(64, 64, 3, 3)}, ["layer1.2.conv1.weight", "no place"]),
+    ],
+)
+def test_weights_of_another_network_change_nothing(tmp_path, resnet18, drop, extra, named):
+    path = file_of(resnet18, tmp_path / "w.safetensors", drop, **extra)
+    target = copy.deepcopy(resnet18)
+    nn.init.zeros_(target.layer1[0].conv1.weight)
+    before = {key: tensor.clone() for key, tensor in target.state_dict().items()}
+    with pytest.raises(UserError) as error:
+        load_weights(target, path)
+    for part in [path, *named]:
+        assert part in str(error.value)
+    assert all(torch.equal(before[key], tensor) for key, tensor in target.state_dict().items())
+
+
+def test_small_stem_in_the_file_is_an_error_for_a_large_one(tmp_path, resnet18):
+    with pytest.raises(UserError, match=r"conv1\.weight is 64x3x3x3"):
+        load_weights(resnet18, file_of(ResNet(18, "cifar"), tmp_path / "w.safetensors"))
+
+
+def test_weights_that_are_no_safetensors_file(tmp_path):
+    encoder = ConvNet(size=8)
+    with pytest.raises(UserError, match="no such file"):
+        load_weights(encoder, tmp_path / "none.safetensors")
+    with pytest.raises(UserError, match="no such file"):
+        load_weights(encoder, tmp_path)
+    torch.save(encoder.state_dict(), tmp_path / "w.pt")
+    (tmp_path / "empty.safetensors").touch()
+    for name in ("w.pt", "empty.safetensors"):
+        with pytest.raises(UserError, match=f"{re.escape(name)}: the file cannot be read as safetensors"):
+            load_weights(encoder, tmp_path / name)
+
+
+# --- build
+
+
+def test_auto_goes_by_the_shape():
+    assert isinstance(build("auto", (3, 32, 32)), ConvNet)
+    assert isinstance(build("auto", (100,)), MLP)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "message"),
+    [
+        ("resnet19", (3, 32, 32), "resnet18, .*mobilenetv2.*mlp"),
+        ("resnet18", (100,), "takes images.*choose mlp"),
+        ("timm:resnet18", (100,), "takes images.*choose mlp"),
+        ("mlp", (3, 32, 32), "takes feature vectors.*choose convnet"),
+        ("auto", (1, 28, 28), "3, height, width"),
+        ("auto", (3, 16, 32, 32), "3, height, width"),
+        ("auto", (), "3, height, width"),
+        ("auto", (0,), "length"),
+        ("convnet", (3, 7, 7), "7 px.*enlarge"),
+    ],
+)
+def test_wrong_requests(name, shape, message):
+    with pytest.raises(UserError, match=message):
+        build(name, shape)
+
+
+def test_wrong_arguments():
+    with pytest.raises(UserError, match="depth 101"):
+        ResNet(101)
+    with pytest.raises(UserError, match="stem 'tiny'"):
+        ResNet(18, "tiny")
+    with pytest.raises(UserError, match="depth 0"):
+        MLP(3, depth=0)
+    with pytest.raises(UserError, match="fewer widths"):
+        ConvNet((8, 8, 8, 8), size=8)
+
+
+# --- timm, which cannot be installed everywhere: a stand-in with the same call
+
+
+class FakeModel(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 24, 3)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        assert x.shape[-1] == 32, "expected 32 px"
+        return self.drop(self.conv1(x).mean((2, 3)))
+
+
+@pytest.fixture
+def fake_timm(monkeypatch):
+    def create_model(name: str, pretrained: bool, num_classes: int) -> nn.Module:
+        assert (pretrained, num_classes) == (False, 0)
+        if name != "small":
+            raise RuntimeError(f"Unknown model ({name})")
+        return FakeModel()
+
+    monkeypatch.setitem(sys.modules, "timm", SimpleNamespace(create_model=create_model))
+
+
+@pytest.mark.usefixtures("fake_timm")
+def test_timm(tmp_path):
+    encoder = build("timm:small", (3, 32, 32))
+    assert encoder.dim == 24
+    assert all(module.training for module in encoder.modules())
+    assert encoder(torch.randn(5, 3, 32, 32)).shape == (5, 24)
+    source = FakeModel()
+    path = file_of(source, tmp_path / "w.safetensors", head__fc__weight=torch.zeros(2, 24))
+    assert load_weights(encoder, path) == ["head.fc.weight: a classifier, which an encoder has not"]
+    assert torch.equal(encoder.wrapped.conv1.weight, source.conv1.weight)
+
+
+@pytest.mark.usefixtures("fake_timm")
+def test_timm_errors():
+    with pytest.raises(UserError, match="Unknown model"):
+        build("timm:large", (3, 32, 32))
+    with pytest.raises(UserError, match="expected 32 px"):
+        build("timm:small", (3, 64, 64))
+
+
+def test_timm_absent(monkeypatch):
+    monkeypatch.setitem(sys.modules, "timm", None)
+    with pytest.raises(UserError, match=re.escape("pip install 'novakind[timm]'")):
+        build("timm:resnet18", (3, 32, 32))

@@ -1,0 +1,38 @@
+"""Imports point only upwards in the map of the package: what is below may use what is above, never the reverse."""
+
+import ast
+from pathlib import Path
+
+import novakind
+
+LAYERS = """
+    errors prior losses heads vmf metrics modality encoders
+    config store data datasets split source sampler model inbox optim methods collapse run progress train discoverer
+    discovery report workflow demo cli
+""".split()  # noqa: SIM905 easier to read than quotes
+ROOT = Path(novakind.__file__).parent
+
+
+def imported(file: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "novakind":
+            parts = node.module.split(".")
+            names |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("novakind.")}
+    return names & set(LAYERS)
+
+
+def test_imports_point_upwards():
+    for file in ROOT.rglob("*.py"):
+        layer = file.relative_to(ROOT).parts[0].removesuffix(".py")
+        if layer == "__init__":
+            continue
+        assert layer in LAYERS, f"{layer} has no place in the map"
+        for name in imported(file) - {layer}:
+            assert LAYERS.index(name) < LAYERS.index(layer), f"{file.name} imports {name}, which stands below it"
+
+
+def test_files_stay_short():
+    assert {file.name for file in ROOT.rglob("*.py") if len(file.read_text().splitlines()) > 300} == set()

@@ -1,0 +1,228 @@
+"""The loop: it finds the classes, repeats itself exactly, survives SIGKILL, and refuses what cannot work."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image as Pillow
+from sklearn.datasets import make_blobs
+
+from novakind.config import Config, Objective, Optim, glyphs
+from novakind.data import Collection, from_arrays
+from novakind.errors import UserError
+from novakind.metrics import scores
+from novakind.modality.image import Image
+from novakind.model import predict
+from novakind.run import Run
+from novakind.source import Source, gather
+from novakind.split import part
+from novakind.train import fit
+
+
+def blobs(known: int = 3, novel: int = 3, items: int = 600) -> Collection:
+    """Well separated vectors whose last `novel` classes are hidden."""
+    X, truth = make_blobs(items, 16, centers=known + novel, cluster_std=2.0, random_state=1)
+    collection = from_arrays(X, np.where(truth < known, truth, -1), "blobs")
+    names = tuple(str(number) for number in range(known + novel))
+    return replace(collection, truth=truth.astype(np.int64), truth_classes=names)
+
+
+def novel_acc(collection: Collection, config: Config) -> float:
+    split = part(collection, 0.1, 0.2)
+    model, _ = fit(collection, split, config)
+    _, logp = predict(model, collection.items[split.test])
+    return scores(collection.truth[split.test], logp, len(collection.classes), "test")["novel_acc/test/agnostic"]
+
+
+QUICK = Config(novel=3, batch=64, epochs=15, optim=Optim(lr=0.05))
+
+
+def test_finds_hidden_blobs():
+    assert novel_acc(blobs(), QUICK) > 0.95
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"head": "linear"},
+        {"steps": "alternating"},
+        {"proportionate": True},
+        {"optim": Optim("adamw", lr=0.003, schedule="cosine")},
+        {"optim": Optim("muon", lr=0.02, schedule="constant")},
+        {"objective": Objective(weighting="ramp")},
+        {"objective": Objective(weighting="adaptive")},
+        {"objective": Objective(entropy=0.2, swapped=1, swapped_sharpened=0)},
+        {"encoder": "mlp", "prior": "1/3,1/3,1/3"},
+    ],
+    ids=lambda change: "-".join(change),
+)
+def test_every_way_of_training_finds_most_of_them(change):
+    assert novel_acc(blobs(), replace(QUICK, **change)) > 0.7
+
+
+def test_supervised_features_and_kmeans():
+    assert novel_acc(blobs(), replace(QUICK, method="supervised")) > 0.7
+
+
+def test_same_seed_same_bytes_and_another_seed_others():
+    collection = blobs()
+    split = part(collection, 0.1, 0.0)
+    outputs = [
+        predict(fit(collection, split, replace(QUICK, epochs=2, seed=s))[0], collection.items)[1] for s in (1, 1, 2)
+    ]
+    assert np.array_equal(outputs[0], outputs[1])
+    assert not np.allclose(outputs[0], outputs[2])
+
+
+def test_more_or_fewer_categories_than_there_are():
+    for novel in (2, 5):
+        assert 0.3 < novel_acc(blobs(), replace(QUICK, novel=novel)) < 1
+
+
+def test_a_collapse_is_seen_and_said():
+    config = replace(QUICK, objective=Objective(entropy=1, swapped_sharpened=0, kl=0, var=0))
+    collection = blobs()
+    _, warnings = fit(collection, part(collection, 0.1, 0.0), config)
+    assert warnings == [
+        "collapse: 100% of the unlabeled items are taken for known classes; "
+        "raise --objective.kl, or --objective.novel-mass to 1"
+    ]
+
+
+def test_a_loss_that_explodes_is_refused():
+    with pytest.raises(UserError, match=r"smaller --optim\.lr"):
+        fit(blobs(), part(blobs(), 0.1, 0.0), replace(QUICK, head="linear", optim=Optim(lr=1e30)))
+
+
+@pytest.mark.parametrize(("known", "reason"), [(0, "no labeled item"), (6, "no unlabeled item")])
+def test_both_kinds_of_items_are_needed(known, reason):
+    collection = blobs(known, 6 - known)
+    with pytest.raises(UserError, match=reason):
+        fit(collection, part(collection, 0.1, 0.0), QUICK)
+
+
+def test_a_stopped_run_goes_on_as_if_nothing_had_happened(tmp_path, monkeypatch):
+    collection = blobs()
+    split = part(collection, 0.1, 0.0)
+    config = replace(QUICK, epochs=6, objective=Objective(weighting="adaptive"), optim=Optim("muon", lr=0.02))
+    whole, _ = fit(collection, split, config, Run.claim(tmp_path / "whole"))
+
+    checkpoint = Run.checkpoint
+
+    def stop_after_three(run, state):
+        checkpoint(run, state)
+        if state["epochs"] == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Run, "checkpoint", stop_after_three)
+    with pytest.raises(KeyboardInterrupt):
+        fit(collection, split, config, Run.claim(tmp_path / "halves"))
+    monkeypatch.undo()
+    with (tmp_path / "halves" / "metrics.jsonl").open("a") as log:
+        log.write('{"epoch": 4, "a line that no checkpoint covers": 1}\n')
+    halves, _ = fit(collection, split, config, Run(tmp_path / "halves"))
+    for name, tensor in whole.state_dict().items():
+        assert torch.equal(tensor, halves.state_dict()[name]), name
+    epochs = [json.loads(line)["epoch"] for line in (tmp_path / "halves" / "metrics.jsonl").read_text().splitlines()]
+    assert epochs == [1, 2, 3, 4, 5, 6]
+
+
+def shapes_folder(root: Path) -> None:
+    """Small pictures: two known kinds, two unlabeled ones."""
+    rng = np.random.default_rng(0)
+    for number in range(160):
+        kind = number % 4
+        picture = rng.integers(0, 60, (12, 12), dtype=np.uint8)
+        place = rng.integers(1, 4)
+        if kind == 0:
+            picture[place : place + 3, :] = 250
+        elif kind == 1:
+            picture[:, place : place + 3] = 250
+        elif kind == 2:
+            picture[place : place + 7, place : place + 7] = 250
+        else:
+            picture[np.arange(12), np.arange(12)] = 250
+        folder = root / (("across", "down")[kind] if kind < 2 else "unlabeled")
+        folder.mkdir(parents=True, exist_ok=True)
+        Pillow.fromarray(picture).save(folder / f"{number}.png")
+
+
+def test_killed_three_times_it_ends_with_the_same_bytes(tmp_path):
+    """Real processes, SIGKILL at random moments, the same command again and again."""
+    shapes_folder(tmp_path / "shapes")
+    command = [sys.executable, "-m", "novakind.cli", "discover", "shapes", "--novel", "2", "--preset", "glyphs"]
+    command += ["--epochs", "60", "--batch", "40"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+    started = time.monotonic()
+    subprocess.run([*command, "--out", "whole"], cwd=tmp_path, env=environment, check=True, capture_output=True)
+    duration = time.monotonic() - started
+
+    moments = random.Random(time.time_ns())
+    kills = 0
+    while kills < 3:
+        process = subprocess.Popen(
+            [*command, "--out", "killed"],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        log = tmp_path / "killed" / "metrics.jsonl"
+        begun = len(log.read_bytes()) if log.exists() else 0
+        while process.poll() is None and (len(log.read_bytes()) if log.exists() else 0) <= begun:
+            time.sleep(0.01)  # until this process has trained at least one epoch
+        time.sleep(moments.uniform(0, 0.05 * duration))
+        assert process.poll() is None, "the run ended before it could be killed: it needs more epochs"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kills += 1
+    subprocess.run([*command, "--out", "killed"], cwd=tmp_path, env=environment, check=True, capture_output=True)
+    for name in ("model.safetensors", "predictions.csv"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+    assert (tmp_path / "killed" / "report.html").exists()
+
+
+def test_killed_before_and_after_training(tmp_path, monkeypatch):
+    """Stopped while decoding and again when all epochs are done: nothing is decoded or trained twice."""
+    from novakind.workflow import run_discover
+
+    shapes_folder(tmp_path / "shapes")
+    source = Source(str(tmp_path / "shapes"))
+    config = replace(glyphs(), novel=2, epochs=4, batch=40)
+    run_discover(source, config, tmp_path / "whole", quiet=True)
+    run_discover(source, config, tmp_path / "again", quiet=True)
+    for file in ("model.safetensors", "predictions.csv", "results.json", "report.html", "embeddings.npz"):
+        (tmp_path / "again" / file).unlink()
+    before = (tmp_path / "again" / "metrics.jsonl").read_bytes()
+    monkeypatch.setattr(Image, "read", lambda *_: pytest.fail("a picture was read again"))
+    run_discover(source, config, tmp_path / "again", quiet=True)
+    assert (tmp_path / "again" / "metrics.jsonl").read_bytes() == before
+    for file in ("model.safetensors", "predictions.csv"):
+        assert (tmp_path / "again" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+def test_digits_folder_end_to_end(tmp_path):
+    """The demonstration's data, one short run: the hidden digits are found."""
+    from novakind.demo import write_digits
+
+    root, truth = write_digits(tmp_path)
+    collection, split = gather(Source(str(root), truth=str(truth), test=0.2), tmp_path / "store", 0.1, lambda *_: None)
+    assert (len(collection), collection.classes, len(collection.truth_classes)) == (1797, ("0", "1", "2", "3", "4"), 10)
+    assert collection.modality.shape == (3, 8, 8)
+    model, warnings = fit(collection, split, replace(glyphs(), novel=5, epochs=20))
+    result = scores(collection.truth[split.test], predict(model, collection.items[split.test])[1], 5, "test")
+    assert not warnings
+    assert result["known_acc/test/agnostic"] > 0.95
+    assert result["novel_acc/test/agnostic"] > 0.75
+    shutil.rmtree(tmp_path / "store")
