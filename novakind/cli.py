@@ -39,7 +39,7 @@ class DemoCommand:
 class DiscoverCommand:
     """Find new categories among unlabeled items, next to known classes."""
 
-    source: Annotated[Source, tyro.conf.arg(name="")]
+    source: Annotated[Source, tyro.conf.arg(name="")] = field(default_factory=Source)
     config: Annotated[Config, tyro.conf.arg(name="")] = field(default_factory=Config)
     preset: Literal["default", "glyphs", "paper"] = "default"
     """Settings to start from: default, for photographs and vectors; glyphs: digits, letters, symbols;
@@ -224,7 +224,7 @@ def parse(kind: type, verb: str, words: list[str]) -> Any:
         words = ["--help" if word == "--help-all" else word for word in words]
         preset = option(words, "--preset") or "default"
         settings = PRESETS.get(preset, PRESETS["default"])()
-        default = DiscoverCommand(Source(tyro.MISSING), settings)
+        default = DiscoverCommand(config=settings)
     return tyro.cli(kind, prog=f"novakind {verb}", args=words, default=default)
 
 

@@ -122,6 +122,7 @@ class Config:
     features: FeatureAugment = field(default_factory=FeatureAugment)
 
     def __post_init__(self) -> None:
+        o = self.objective
         rules = (
             ("--novel", self.novel, self.novel >= 0, "at least 1", "give the number of new categories to look for"),
             ("--epochs", self.epochs, self.epochs >= 0, "0 or more", "give --epochs 100, or 0 to let novakind choose"),
@@ -132,6 +133,12 @@ class Config:
             ("--seed", self.seed, self.seed >= 0, "0 or more", "give --seed 0"),
             ("--optim.lr", self.optim.lr, self.optim.lr > 0, "above 0", "give --optim.lr 0.1"),
             ("--image.crop", self.image.crop, 0 < self.image.crop <= 1, "above 0, at most 1", "give --image.crop 0.5"),
+            ("--optim.momentum", self.optim.momentum, 0 <= self.optim.momentum < 1, "from 0 to below 1", "give 0.9"),
+            ("--optim.warmup", self.optim.warmup, 0 <= self.optim.warmup <= 1, "from 0 to 1", "give 0.05"),
+            ("--objective.smoothing", o.smoothing, 0 <= o.smoothing < 1, "from 0 to below 1", "give 0"),
+            ("--objective.sharpness", o.sharpness, o.sharpness > 0, "above 0", "give 0.1"),
+            ("--objective.target-sharpness", o.target_sharpness, o.target_sharpness > 0, "above 0", "give 0.5"),
+            ("--objective.novel-temperature", o.novel_temperature, o.novel_temperature > 0, "above 0", "give 0.05"),
         )
         for option, value, holds, rule, fix in rules:
             if not holds:
@@ -179,7 +186,12 @@ def _toml_value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
+        # A byte of a file name that is not UTF-8 (a lone surrogate) has no escape in TOML: it stays as it is.
+        return (
+            '"'
+            + "".join(c if c.isprintable() or "\ud800" <= c <= "\udfff" else f"\\U{ord(c):08x}" for c in escaped)
+            + '"'
+        )
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml_value(part) for part in value) + "]"
     return repr(value)

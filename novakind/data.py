@@ -75,6 +75,10 @@ def load(path: Path, store: Path, size: int = 0, watch: Watch = lambda done, tot
 
 def from_arrays(X: np.ndarray, y: np.ndarray, name: str = "arrays", size: int = 0) -> Collection:
     """Vectors (N x D) or uint8 pictures (N x H x H [x 3]); y holds classes, and -1, None or "" for unlabeled."""
+    if X.ndim == 0 or y.ndim != 1:
+        raise UserError(
+            f"X of shape {X.shape} and y of shape {y.shape} do not fit: give one row of X and one entry of y an item"
+        )
     if len(X) != len(y):
         raise UserError(f"X has {len(X)} items and y has {len(y)}, but each item needs one entry of y (-1 = unlabeled)")
     if len(X) == 0:
@@ -87,7 +91,7 @@ def from_arrays(X: np.ndarray, y: np.ndarray, name: str = "arrays", size: int = 
 
 def as_items(X: np.ndarray) -> tuple[np.ndarray, Modality]:
     """Rows for the store's place in a Collection, and the modality that fits them."""
-    if X.ndim == 2:
+    if X.ndim == 2 and X.size:
         items = check_features(X)
         return items, Features.of(items)
     if X.ndim in (3, 4) and X.dtype == np.uint8 and (X.ndim == 3 or X.shape[3] in (1, 3)) and X.shape[1] == X.shape[2]:
@@ -103,7 +107,8 @@ def as_items(X: np.ndarray) -> tuple[np.ndarray, Modality]:
 def check_features(X: np.ndarray) -> np.ndarray:
     """X as float32; a value that is not a finite number is refused with its place."""
     try:
-        items = np.asarray(X, dtype=np.float32)
+        with np.errstate(over="ignore"):  # beyond float32: infinite, and refused below
+            items = np.asarray(X, dtype=np.float32)
     except (TypeError, ValueError):
         raise UserError(
             f"X of type {X.dtype} is not numeric, but features must be numbers: convert it to float"
@@ -153,12 +158,14 @@ def read_manifest(path: Path, labels: bool = True) -> tuple[list[str], list[str]
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
+    except OSError as error:
+        raise UserError(f"{path} cannot be opened ({error.strerror}): give a .csv file with a column path") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path} cannot be read as UTF-8 CSV ({error}): save it as CSV with UTF-8 encoding") from None
     if not rows:
         raise UserError(f"{path} holds no row: give a header path,label and one row an item")
     for column in ("path", "label") if labels else ("path",):
-        if rows[0].get(column) is None:
+        if column not in rows[0]:
             raise UserError(f'{path} has no column "{column}": its first line must be path,label')
     return [row["path"] or "" for row in rows], [(row.get("label") or "").strip() for row in rows]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,7 @@ from novakind.train import fit
 
 def discover(collection: Collection, split: Split, config: Config, run: Run, report: Reporter) -> dict[str, Any]:
     """Train (or go on training), then write model, predictions, embeddings and results into the run folder."""
-    started = time.monotonic()
-    model, warnings = fit(collection, split, config, run, report)
+    model, warnings, history = fit(collection, split, config, run, report)
     embedding, logp = predict(model, collection.items)
     splits = split.names(len(collection))
     scored = {name: np.array([place == name for place in splits]) for name in ("train", "val", "test")}
@@ -39,7 +37,7 @@ def discover(collection: Collection, split: Split, config: Config, run: Run, rep
             if chosen.any() and (name != "train" or (collection.truth[chosen] >= model.card.known).any())
             for key, value in metrics.scores(collection.truth[chosen], logp[chosen], model.card.known, name).items()
         },
-        "minutes": minutes_of(run, time.monotonic() - started),
+        "minutes": round(sum(line["seconds"] for line in history) / 60, 2),
         "warnings": warnings,
         "classes": list(model.card.categories),
         "known": model.card.known,
@@ -59,12 +57,6 @@ def discover(collection: Collection, split: Split, config: Config, run: Run, rep
     run.write_csv("skipped.csv", ["path", "reason"], collection.skipped)
     run.write_json("results.json", results)
     return results
-
-
-def minutes_of(run: Run, fallback: float) -> float:
-    """Training time over all sessions of the run, from its log."""
-    lines = run.history(10**9)
-    return round((sum(line["seconds"] for line in lines) or fallback) / 60, 2)
 
 
 def prediction_rows(collection: Collection, splits: list[str], model: Model, logp: np.ndarray):
@@ -142,9 +134,8 @@ class Discoverer(ClusterMixin, BaseEstimator):
         config = self._config(collection)
         encoder = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else None
         with Reporter(quiet=not self.verbose) as report:
-            self.model_, self.warnings_ = fit(
-                collection, part(collection, config.val, 0.0), config, None, report, encoder
-            )
+            fitted = fit(collection, part(collection, config.val, 0.0), config, None, report, encoder)
+        self.model_, self.warnings_, self.history_ = fitted
         self.classes_ = new_classes(y, collection, self.n_novel)
         self.n_features_in_ = int(np.prod(X.shape[1:]))
         self.labels_ = self.predict(X)
@@ -152,7 +143,8 @@ class Discoverer(ClusterMixin, BaseEstimator):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """The most probable of all known and new classes."""
-        return self.classes_[self._outputs(X)[1].argmax(1)]
+        best = self._outputs(X)[1].argmax(1)
+        return self.classes_[best]
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Probabilities in the order of `classes_`."""

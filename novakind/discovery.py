@@ -144,8 +144,10 @@ class Discovery:
             truth = [clip(one.majority, 12), percent(one.purity)] if judged else []
             rows.append([str(one.id), clip(one.name, 20), *counts, *truth])
         widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-        room = max(12, (width - sum(widths) - 2 * len(widths) - 4) // 3)  # for each of three examples
-        examples = ["  ".join(clip(self.paths[item], room, tail=True) for item in one.typical[:3]) for one in ordered]
+        space = width - sum(widths) - 2 * len(widths)
+        shown = 3 if space >= 34 else 1
+        room = max(10, (space - 2 * (shown - 1)) // shown)
+        examples = ["  ".join(clip(self.paths[i], room, tail=True) for i in one.typical[:shown]) for one in ordered]
         lines = []
         for row, example in zip(rows, ["examples", *examples], strict=True):
             cells = []

@@ -32,7 +32,7 @@ def set_lr(optimizer: torch.optim.Optimizer, optim: Optim, progress: float) -> f
 
 
 def make_optimizer(model: nn.Module, optim: Optim) -> torch.optim.Optimizer:
-    """Filters and matrices are decayed; biases and normalisation are not. Muon moves the encoder's filters alone."""
+    """Filters and matrices are decayed; biases and normalisation are not."""
     trained = [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
     matrices = [weight for _, weight in trained if weight.ndim > 1]
     others = [weight for _, weight in trained if weight.ndim <= 1]
@@ -41,7 +41,7 @@ def make_optimizer(model: nn.Module, optim: Optim) -> torch.optim.Optimizer:
         {"params": others, "weight_decay": 0.0, "scale": 1.0},
     ]
     if optim.name == "adamw":
-        return torch.optim.AdamW(groups, lr=optim.lr, betas=(optim.momentum, 0.999))
+        return torch.optim.AdamW(groups, lr=optim.lr, betas=(float(optim.momentum), 0.999))
     if optim.name == "muon":
         return Muon(groups, optim.lr, optim.momentum, optim.nesterov)
     return torch.optim.SGD(groups, lr=optim.lr, momentum=optim.momentum, nesterov=optim.nesterov and optim.momentum > 0)
@@ -50,8 +50,8 @@ def make_optimizer(model: nn.Module, optim: Optim) -> torch.optim.Optimizer:
 class Muon(torch.optim.Optimizer):
     """Momentum whose matrices are made orthogonal before each step, so that all directions move alike (Jordan, 2024).
 
-    Filters count as matrices of (out, in * height * width). Each matrix moves by lr times the square root of its
-    size, whatever its gradient's; vectors take plain momentum steps at a tenth of the rate.
+    Filters count as matrices of (out, in * height * width). Each matrix moves by lr, times the square root of rows /
+    columns where above 1, whatever its gradient's size; vectors take plain momentum steps at a tenth of the rate.
     """
 
     def __init__(self, groups: list[dict], lr: float, momentum: float, nesterov: bool) -> None:

@@ -17,7 +17,9 @@ class Reporter:
         self.console = Console(stderr=True, highlight=False)
         self.bar: Progress | None = None
         self.task: TaskID | None = None
-        self.begun = self.said = time.monotonic()
+        self.working = False
+        self.begun = time.monotonic()
+        self.first = 0
 
     def say(self, text: str) -> None:
         """A line that stays."""
@@ -27,7 +29,7 @@ class Reporter:
     def begin(self, what: str, total: int, done: int = 0) -> None:
         """A new piece of work of `total` steps."""
         self.end()
-        self.begun, self.first = time.monotonic(), done
+        self.working, self.begun, self.first = True, time.monotonic(), done
         if not self.quiet and self.console.is_terminal:
             self.bar = Progress(
                 TextColumn("{task.description}"),
@@ -48,15 +50,16 @@ class Reporter:
 
     def end(self) -> None:
         """The piece of work is over."""
+        self.working = False
         if self.bar is not None:
             self.bar.stop()
             self.bar = self.task = None
 
     def decoding(self, done: int, total: int) -> None:
         """Called by the store."""
-        if self.bar is None and done < total:
+        if not self.working and done < total:
             self.begin("reading files", total, done)
-            if not self.console.is_terminal:
+            if self.bar is None:
                 self.say(f"reading {total - done} files")
         self.advance(done)
         if done >= total:

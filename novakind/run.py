@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import pickle
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,6 +16,19 @@ import torch
 
 from novakind.config import read_toml, to_toml
 from novakind.errors import UserError
+
+FILES = (
+    "config.toml",
+    "metrics.jsonl",
+    "state.pt",
+    "model.safetensors",
+    "predictions.csv",
+    "embeddings.npz",
+    "skipped.csv",
+    "results.json",
+    "edits.jsonl",
+    "report.html",
+)
 
 
 class Run:
@@ -30,17 +42,28 @@ class Run:
         """Make the folder, or take it up again; `fresh` removes an earlier run's files first."""
         run = cls(path)
         try:
-            if fresh and run.config_file.exists():
-                shutil.rmtree(path)
             path.mkdir(parents=True, exist_ok=True)
             probe = path / ".writable"
             probe.touch()
             probe.unlink()
+            others = any(child.name != "store" and not child.name.startswith(".") for child in path.iterdir())
+            if others and not run.began():
+                raise UserError(f"{path} holds other files than a run: give a new or empty folder with --out")
+            if fresh:
+                run.clear()
         except OSError as error:
             raise UserError(f"{path} cannot be written ({error.strerror}): give another folder with --out") from None
-        if not run.config_file.exists() and any(child.name != "store" for child in path.iterdir()):
-            raise UserError(f"{path} holds other files than a run: give a new or empty folder with --out")
         return run
+
+    def began(self) -> bool:
+        """Whether the folder holds settings that `settle` wrote, not just any config.toml."""
+        return self.config_file.is_file() and b"\ndigest = " in self.config_file.read_bytes()
+
+    def clear(self) -> None:
+        """Remove what a run writes, and nothing else."""
+        for name in FILES:
+            (self.path / name).unlink(missing_ok=True)
+        shutil.rmtree(self.path / "store", ignore_errors=True)
 
     def settle(self, settings: dict[str, Any]) -> None:
         """Write down the settings; refuse to go on with a run that had others."""
@@ -77,7 +100,7 @@ class Run:
                 f"{self.path} is no run folder, it has no config.toml: give a folder that novakind discover wrote"
             )
         try:
-            return read_toml(self.config_file.read_text(encoding="utf-8"))
+            return read_toml(self.config_file.read_text(encoding="utf-8", errors="surrogateescape"))
         except ValueError as error:
             raise UserError(f"{self.config_file} is damaged ({error}): give --fresh to begin the run anew") from None
 
@@ -94,7 +117,7 @@ class Run:
             return None
         try:
             return torch.load(file, weights_only=True, map_location="cpu")
-        except (RuntimeError, EOFError, OSError, ValueError, KeyError, pickle.UnpicklingError) as error:
+        except Exception as error:  # damaged files raise almost anything
             reason = str(error).strip().split("\n")[0][:80]
             raise UserError(
                 f"{file} is damaged ({reason}): delete it to train again from the start, the decoded files are kept"

@@ -37,9 +37,9 @@ class Sampler:
             )
         self.labeled, self.unlabeled, self.seed = labeled, unlabeled, seed
         total, share = 2 * batch, len(unlabeled) / (len(labeled) + len(unlabeled))
-        wanted = max(10 * novel, round(total * share)) if proportionate else batch
+        wanted = min(max(10 * novel, round(total * share)), total - 2) if proportionate else batch
         self.unlabeled_batch = min(wanted, len(unlabeled))
-        self.labeled_batch = max(2, total - wanted)
+        self.labeled_batch = total - wanted
         self.steps = len(unlabeled) // self.unlabeled_batch
 
     def epoch(self, number: int) -> Iterator[tuple[Indices, Indices]]:

@@ -19,7 +19,7 @@ from novakind.split import Split, hide, impose, part, with_truth
 class Source:
     """The data, and for benchmarks the protocol."""
 
-    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")]
+    data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")] = ""
     """A folder (one sub-folder for each known class, the rest in unlabeled/), a .csv manifest with the columns path and
     label, an .npz with arrays X and y, or the name of a data set."""
     size: int = 0
@@ -39,6 +39,8 @@ class Source:
 
 def gather(source: Source, store: Path, val: float, watch: Callable[[int, int], None]) -> tuple[Collection, Split]:
     """Load, hide, impose, divide: the same source always gives the same items in the same order."""
+    if not source.data:
+        raise UserError("no data are given: name a folder, a .csv manifest, an .npz file or a data set after discover")
     path = Path(source.data)
     if source.data in DATASETS and not path.exists():
         collection = DATASETS[source.data]()

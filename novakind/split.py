@@ -65,9 +65,9 @@ def hide(collection: Collection, known: str, seed: int = 0) -> Collection:
     `known` is a number ("5": the first five classes), names ("bird,cat,deer"), or "random:5" (five drawn by `seed`).
     """
     names = collection.truth_classes
-    if known.isdigit() or known.startswith("random:"):
+    if known.isdecimal() or known.startswith("random:"):
         count = known.removeprefix("random:")
-        if not count.isdigit() or not 0 < int(count) < len(names):
+        if not count.isdecimal() or not 0 < int(count) < len(names):
             raise UserError(
                 f"--known {known} must name from 1 to {len(names) - 1} of the {len(names)} classes, "
                 "so that some stay labeled and some become novel: give a smaller or larger number"
@@ -79,7 +79,7 @@ def hide(collection: Collection, known: str, seed: int = 0) -> Collection:
         )
         kept = sorted(int(number) for number in list(order)[: int(count)])
     else:
-        wanted = [name.strip() for name in known.split(",")]
+        wanted = list(dict.fromkeys(name.strip() for name in known.split(",")))
         missing = [name for name in wanted if name not in names]
         if missing:
             raise UserError(f'--known names "{missing[0]}", which is no class here: choose from {", ".join(names)}')

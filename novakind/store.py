@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -48,7 +49,13 @@ def decode(
         index.write_text(head + "\n", encoding="utf-8")
     else:
         _truncate_index(index, 1 + len(errors))
-    with rows_file.open("ab") as rows, index.open("a", encoding="utf-8") as log, ThreadPoolExecutor() as pool:
+    with (
+        rows_file.open("ab") as rows,
+        index.open("a", encoding="utf-8") as log,
+        warnings.catch_warnings(),  # threads that enter and leave this in any order lose the filters; restored here
+        ThreadPoolExecutor() as pool,
+    ):
+        warnings.simplefilter("ignore")
         rows.truncate(sum(error is None for error in errors) * row_bytes)
         for start in range(len(errors), len(files), CHUNK):
             watch(start, len(files))
@@ -73,13 +80,13 @@ def _stamp(file: Path, name: str) -> tuple[str, int, int]:
     """What identifies a file's contents without reading them."""
     try:
         status = os.stat(file)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a name with a NUL, from a manifest
         return name, -1, -1
     return name, status.st_size, status.st_mtime_ns
 
 
 def _try_read(modality: Modality, file: Path) -> np.ndarray | str:
-    if not file.is_file():
+    if not os.path.isfile(file):  # Path.is_file raises on names that are too long
         return "no such file"
     try:
         return modality.read(file)
@@ -93,7 +100,7 @@ def _still_valid(
     """The outcomes (None or the error) of those leading files that the store holds as they are on disk now."""
     if not index.exists() or not rows_file.exists():
         return []
-    with index.open(encoding="utf-8") as lines:
+    with index.open(encoding="utf-8", errors="replace") as lines:
         if next(lines, "").rstrip("\n") != head:
             return []
         errors: list[str | None] = []
@@ -101,10 +108,10 @@ def _still_valid(
         for line, stamp in zip(lines, stamps, strict=False):
             try:
                 *seen, error = json.loads(line)
-            except json.JSONDecodeError:  # the line that was being written when the process died
+            except (ValueError, TypeError):  # the line that was being written when the process died
                 break
             rows_left -= error is None
-            if tuple(seen) != stamp or rows_left < 0:
+            if tuple(seen) != stamp or rows_left < 0 or not line.endswith("\n"):
                 break
             errors.append(error)
     return errors

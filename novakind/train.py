@@ -17,7 +17,7 @@ from novakind.config import Config
 from novakind.data import Collection
 from novakind.encoders.weights import load_weights
 from novakind.errors import UserError
-from novakind.methods import Batch, Stage, make_method
+from novakind.methods import Batch, Method, Stage, make_method
 from novakind.model import CUSTOM, Card, Model, predict
 from novakind.optim import make_optimizer, set_lr
 from novakind.prior import Prior
@@ -34,8 +34,8 @@ def fit(
     run: Run | None = None,
     report: Reporter | None = None,
     encoder: nn.Module | None = None,
-) -> tuple[Model, list[str]]:
-    """Train a model on the training part, from the run's last checkpoint on; returns it with the warnings it earned.
+) -> tuple[Model, list[str], list[dict]]:
+    """Train on the training part, from the run's last checkpoint on: the model, its warnings, the history by epoch.
 
     All randomness is derived from (seed, stage, epoch), so that a checkpoint needs no generator's state and a resumed
     run ends with the same bytes as one that was never stopped.
@@ -73,12 +73,8 @@ def fit(
                 progress = (epoch * sampler.steps + step) / (stage.epochs * sampler.steps)
                 lr = set_lr(optimizer, config.optim, progress)
                 for batch in batches(collection, model, stage, config, items, progress):
-                    terms = method.loss(model, batch)
-                    optimizer.zero_grad(set_to_none=True)
-                    torch.stack(list(terms.values())).sum().backward()
-                    optimizer.step()
-                    for name, term in terms.items():
-                        sums[name] += term.item() / sampler.steps
+                    for name, term in take_step(model, method, optimizer, batch).items():
+                        sums[name] += term / sampler.steps
             check_finite(sums, before + epoch + 1)
             line, warning = watch(model, collection, split, prior)
             line = {f"loss/{name}": value for name, value in sums.items()} | {"loss/total": sum(sums.values())} | line
@@ -95,7 +91,16 @@ def fit(
 
     method.finish(model, embed)
     _, warning = watch(model, collection, split, prior)
-    return model.eval(), [warning] if warning else []
+    return model.eval(), [warning] if warning else [], history
+
+
+def take_step(model: Model, method: Method, optimizer: torch.optim.Optimizer, batch: Batch) -> dict[str, float]:
+    """One step downhill on the sum of the method's terms."""
+    terms = method.loss(model, batch)
+    optimizer.zero_grad(set_to_none=True)
+    torch.stack(list(terms.values())).sum().backward()
+    optimizer.step()
+    return {name: term.item() for name, term in terms.items()}
 
 
 def make_sampler(collection: Collection, split: Split, config: Config) -> Sampler:

@@ -39,7 +39,7 @@ def blobs(known: int = 3, novel: int = 3, items: int = 600) -> Collection:
 
 def novel_acc(collection: Collection, config: Config) -> float:
     split = part(collection, 0.1, 0.2)
-    model, _ = fit(collection, split, config)
+    model, _, _ = fit(collection, split, config)
     _, logp = predict(model, collection.items[split.test])
     return scores(collection.truth[split.test], logp, len(collection.classes), "test")["novel_acc/test/agnostic"]
 
@@ -92,7 +92,7 @@ def test_more_or_fewer_categories_than_there_are():
 def test_a_collapse_is_seen_and_said():
     config = replace(QUICK, objective=Objective(entropy=1, swapped_sharpened=0, kl=0, var=0))
     collection = blobs()
-    _, warnings = fit(collection, part(collection, 0.1, 0.0), config)
+    _, warnings, _ = fit(collection, part(collection, 0.1, 0.0), config)
     assert warnings == [
         "collapse: 100% of the unlabeled items are taken for known classes; "
         "raise --objective.kl, or --objective.novel-mass to 1"
@@ -115,7 +115,7 @@ def test_a_stopped_run_goes_on_as_if_nothing_had_happened(tmp_path, monkeypatch)
     collection = blobs()
     split = part(collection, 0.1, 0.0)
     config = replace(QUICK, epochs=6, objective=Objective(weighting="adaptive"), optim=Optim("muon", lr=0.02))
-    whole, _ = fit(collection, split, config, Run.claim(tmp_path / "whole"))
+    whole, _, _ = fit(collection, split, config, Run.claim(tmp_path / "whole"))
 
     checkpoint = Run.checkpoint
 
@@ -130,7 +130,7 @@ def test_a_stopped_run_goes_on_as_if_nothing_had_happened(tmp_path, monkeypatch)
     monkeypatch.undo()
     with (tmp_path / "halves" / "metrics.jsonl").open("a") as log:
         log.write('{"epoch": 4, "a line that no checkpoint covers": 1}\n')
-    halves, _ = fit(collection, split, config, Run(tmp_path / "halves"))
+    halves, _, _ = fit(collection, split, config, Run(tmp_path / "halves"))
     for name, tensor in whole.state_dict().items():
         assert torch.equal(tensor, halves.state_dict()[name]), name
     epochs = [json.loads(line)["epoch"] for line in (tmp_path / "halves" / "metrics.jsonl").read_text().splitlines()]
@@ -220,7 +220,7 @@ def test_digits_folder_end_to_end(tmp_path):
     collection, split = gather(Source(str(root), truth=str(truth), test=0.2), tmp_path / "store", 0.1, lambda *_: None)
     assert (len(collection), collection.classes, len(collection.truth_classes)) == (1797, ("0", "1", "2", "3", "4"), 10)
     assert collection.modality.shape == (3, 8, 8)
-    model, warnings = fit(collection, split, replace(glyphs(), novel=5, epochs=20))
+    model, warnings, _ = fit(collection, split, replace(glyphs(), novel=5, epochs=20))
     result = scores(collection.truth[split.test], predict(model, collection.items[split.test])[1], 5, "test")
     assert not warnings
     assert result["known_acc/test/agnostic"] > 0.95

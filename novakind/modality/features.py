@@ -39,9 +39,9 @@ class Features:
 
     @classmethod
     def of(cls, rows: Float[np.ndarray, "items dim"]) -> Features:
-        """Statistics of `rows`; constant features get scale 1, so that they stay at zero."""
+        """Statistics of `rows`; constant features (to float32's precision) get scale 1, so that they stay at zero."""
         std = rows.std(0, dtype=np.float64)
-        std[std < 1e-8] = 1.0
+        std[std <= 1e-7 * np.abs(rows).max(0)] = 1.0
         return cls(tuple(rows.mean(0, dtype=np.float64).tolist()), tuple(std.tolist()))
 
     @property
@@ -52,7 +52,7 @@ class Features:
         raise UserError(f"{path} is one file, but this model sorts feature vectors: give it an .npz with an array X")
 
     def collate(self, rows: np.ndarray) -> Tensor:
-        batch = torch.from_numpy(np.ascontiguousarray(rows, dtype=np.float32))
+        batch = torch.from_numpy(np.array(rows, dtype=np.float32))
         return (batch - torch.tensor(self.mean)) / torch.tensor(self.std)
 
     def augment(self, batch: Tensor, policy: FeatureAugment, generator: torch.Generator) -> Tensor:

@@ -70,7 +70,7 @@ class Image:
 
     def collate(self, rows: np.ndarray) -> Tensor:
         """Tones from 0 to 1."""
-        return torch.from_numpy(np.ascontiguousarray(rows)).float().div_(255)
+        return torch.from_numpy(np.array(rows)).float().div_(255)  # a copy: the store's rows are read-only
 
     def normalise(self, batch: Tensor) -> Tensor:
         """Centred and scaled by channel; channels last, which halves the time of convolutions on CPUs."""
@@ -123,8 +123,11 @@ def open_rgb(path: Path) -> Pillow.Image:
 def from_deep(picture: Pillow.Image) -> Pillow.Image:
     """16-bit, 32-bit and float pictures as 8-bit grey: 16-bit by its full range, others stretched to theirs."""
     tones = np.asarray(picture, dtype=np.float64)
-    low, high = (0.0, 65535.0) if picture.mode != "F" and 255 < tones.max() <= 65535 else (tones.min(), tones.max())
-    return Pillow.fromarray(np.uint8(255 * (tones - low) / max(high - low, 1e-12)))
+    valid = np.isfinite(tones)  # float pictures mark missing pixels with NaN
+    low, high = tones[valid].min(), tones[valid].max()
+    if picture.mode != "F" and 255 < high <= 65535:
+        low, high = 0.0, 65535.0
+    return Pillow.fromarray(np.uint8(255 * (np.where(valid, tones, low) - low) / max(high - low, 1e-12)))
 
 
 def pick(count: int, chance: float, generator: torch.Generator) -> Tensor:
@@ -163,9 +166,10 @@ def shift_and_flip(batch: Batch, policy: ImageAugment, generator: torch.Generato
 def crop_and_turn(batch: Batch, policy: ImageAugment, generator: torch.Generator) -> Batch:
     """A random crop (area, aspect, place), rotated and mirrored, resized to the whole: one look-up in all."""
     count = len(batch)
-    area = uniform(count, policy.crop, 1, generator)
+    side = uniform(count, policy.crop, 1, generator).sqrt()
     aspect = uniform(count, math.log(3 / 4), math.log(4 / 3), generator).mul(0.5).exp()
-    wide, high = (area.sqrt() * aspect).clamp(max=1), (area.sqrt() / aspect).clamp(max=1)
+    aspect = aspect.clamp(side, 1 / side)  # neither side beyond the picture's, so that the area stays as drawn
+    wide, high = side * aspect, side / aspect
     angle = uniform(count, -1, 1, generator) * math.radians(policy.rotate)
     cos, sin = angle.cos(), angle.sin()
     left = wide * mirror(count, policy, generator)

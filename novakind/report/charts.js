@@ -3,10 +3,10 @@
 function drawConfusion() {
   reveal("confusion", data.confusion != null);
   if (data.confusion == null) return;
-  const { rows, columns, counts, items } = data.confusion, totals = counts.map(row => row.reduce((a, b) => a + b, 0));
+  const { rows, columns, counts, items, unlabeled } = data.confusion, totals = counts.map(row => row.reduce((a, b) => a + b, 0));
   const gap = place => place > 0 && place === data.known ? make("td", { class: "gap" }) : null;  // known | new
-  $("confusion-sub").textContent = `${plural(items, "item", "items")} whose true class is known and whose label the ` +
-    "model did not have. Columns are ordered so that each category stands under the class it matches best.";
+  $("confusion-sub").textContent = `${plural(items, "item", "items")} whose true class is known` +
+    `${unlabeled ? " and whose label the model did not have" : ""}. Columns are ordered so that each category stands under the class it matches best.`;
   const small = columns.length > 24;
   $("confusion-table").className = small ? "confusion small" : "confusion";
   const head = make("tr", {}, make("td", { class: "corner" }, "true class"),

@@ -120,13 +120,20 @@ def confusion(discovery: Discovery) -> dict[str, Any] | None:
         return None
     numbers = {name: number for number, name in enumerate(discovery.truth_classes)}
     truth = np.array([numbers.get(name, -1) for name in discovery.truth], dtype=np.int64)
-    unlabeled = np.array([not label for label in discovery.labels], dtype=bool)
-    counted = (truth >= 0) & unlabeled if ((truth >= 0) & unlabeled).any() else truth >= 0
+    judged = np.array([not label for label in discovery.labels], dtype=bool) & (truth >= 0)
+    counted = judged if judged.any() else truth >= 0
     if not counted.any():
         return None
     names = (*discovery.truth_classes, *discovery.names[len(discovery.truth_classes) :])
-    table, order = matched_confusion(truth[counted], discovery.category[counted], discovery.known, len(discovery.names))
-    return {"rows": names[: len(table)], "columns": order, "counts": table.tolist(), "items": int(counted.sum())}
+    predicted = discovery.category[counted]
+    table, order = matched_confusion(truth[counted], predicted, discovery.known, len(discovery.names))
+    return {
+        "rows": names[: len(table)],
+        "columns": order,
+        "counts": table.tolist(),
+        "items": len(predicted),
+        "unlabeled": bool(judged.any()),
+    }
 
 
 def curves(path: Path) -> dict[str, Any]:

@@ -41,10 +41,12 @@ function drawMap() {
   const crowd = data.map.items.length > 800 ? 3.5 : data.map.items.length > 200 ? 4 : 5.5;
   const radius = crowd * Math.min(2.2, Math.sqrt(view.scale));
   brush.globalAlpha = data.map.items.length > 300 ? 0.82 : 0.95;
+  let drawn = 0;
   data.map.items.forEach((item, place) => {
     if (view.hidden.has(groupOf(item))) return;
     const [x, y] = toScreen(data.map.points[place]);
     if (x < -9 || y < -9 || x > width + 9 || y > height + 9) return;
+    drawn += 1;
     brush.beginPath();
     brush.arc(x, y, data.rows[item].label ? radius - 0.7 : radius, 0, 2 * Math.PI);
     const paint = tint.get(groupOf(item)) ?? "#8b93a1";
@@ -58,6 +60,7 @@ function drawMap() {
     }
   });
   brush.globalAlpha = 1;
+  canvas.dataset.drawn = drawn;
   if (view.over != null) {
     const [x, y] = toScreen(data.map.points[view.over]);
     brush.beginPath();

@@ -1,0 +1,111 @@
+"""Settings: through TOML and back whatever their strings hold; what is out of range is refused in one sentence."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from novakind.config import PRESETS, Config, Objective, Optim, as_tables, from_tables, read_toml, to_toml
+from novakind.errors import UserError
+from novakind.modality.image import ImageAugment
+
+checked = settings(deadline=None, derandomize=True, max_examples=200)
+HOSTILE = [
+    'a "b" \\ c',
+    "two\nlines\r\n",
+    "\t\x00\x1b\x7f",
+    "'''\"\"\"",
+    "\\u0041",
+    "é 猫 🦊",
+    "\u2028\ufeff\u200b",
+    " [x]\n#",
+]
+
+
+def round_trip(tables: dict) -> dict:
+    return read_toml(to_toml(tables))
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "caf\udce9.png"])
+def test_hostile_strings_survive_toml(text):
+    assert round_trip({"data": {"path": text, "many": [text, text]}}) == {"data": {"path": text, "many": [text, text]}}
+
+
+@checked
+@given(
+    st.dictionaries(
+        st.from_regex(r"[a-z_]+", fullmatch=True),
+        st.one_of(
+            st.text(),
+            st.booleans(),
+            st.integers(-(2**63), 2**63 - 1),
+            st.floats(allow_nan=False),
+            st.lists(st.floats(allow_nan=False)),
+            st.lists(st.text()),
+        ),
+        min_size=1,
+    )
+)
+def test_any_plain_values_survive_toml(values):
+    tables = {**values, "Below": {**values, "Further": values}}
+    again = round_trip(tables)
+    assert again == tables
+    assert all(type(again[key]) is type(value) for key, value in values.items())
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_survive_toml_and_differ(preset):
+    config = replace(PRESETS[preset](), novel=5, prior="1/2,1/8,1/8,1/8,1/8")
+    assert from_tables(round_trip(as_tables(config))) == config
+    assert sum(PRESETS[preset]() == other() for other in PRESETS.values()) == 1
+
+
+def test_the_papers_preset_has_the_papers_terms():
+    weights = {key: value for key, value in as_tables(PRESETS["paper"]())["objective"].items() if value == 1}
+    assert set(weights) == {"ce", "entropy", "norm", "kl", "var"}
+    assert PRESETS["paper"]().optim == Optim("sgd", nesterov=False, schedule="linear", warmup=0)
+
+
+@pytest.mark.parametrize(
+    ("make", "option"),
+    [
+        (lambda: Config(novel=-1), "--novel -1"),
+        (lambda: Config(epochs=-5), "--epochs -5"),
+        (lambda: Config(batch=1), "--batch 1"),
+        (lambda: Config(dim=1), "--dim 1"),
+        (lambda: Config(tau=0.0), "--tau 0.0"),
+        (lambda: Config(tau=math.nan), "--tau nan"),
+        (lambda: Config(val=1.0), "--val 1.0"),
+        (lambda: Config(val=-0.1), "--val -0.1"),
+        (lambda: Config(seed=-1), "--seed -1"),
+        (lambda: Config(optim=Optim(lr=0.0)), "--optim.lr 0.0"),
+        (lambda: Config(optim=Optim(lr=math.nan)), "--optim.lr nan"),
+        (lambda: Config(optim=Optim(momentum=1.0)), "--optim.momentum 1.0"),
+        (lambda: Config(optim=Optim(warmup=1.5)), "--optim.warmup 1.5"),
+        (lambda: Config(image=ImageAugment(crop=0.0)), "--image.crop 0.0"),
+        (lambda: Config(image=ImageAugment(crop=1.1)), "--image.crop 1.1"),
+        (lambda: Config(objective=Objective(smoothing=1.0)), "--objective.smoothing 1.0"),
+        (lambda: Config(objective=Objective(sharpness=0.0)), "--objective.sharpness 0.0"),
+        (lambda: Config(objective=Objective(target_sharpness=0.0)), "--objective.target-sharpness 0.0"),
+        (lambda: Config(objective=Objective(novel_temperature=0.0)), "--objective.novel-temperature 0.0"),
+    ],
+)
+def test_out_of_range_is_one_sentence_with_value_rule_and_fix(make, option):
+    with pytest.raises(UserError) as caught:
+        make()
+    sentence = str(caught.value)
+    assert sentence.startswith(f"{option} is out of range, it must be ")
+    assert ": give " in sentence
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(("tables", "name"), [({"nouvel": 5}, "nouvel"), ({"objective": {"kll": 1.0}}, "kll")])
+def test_a_setting_of_another_version_is_refused_by_name(tables, name):
+    with pytest.raises(UserError, match=f'"{name}" is no setting of (Config|Objective)'):
+        from_tables(tables)
+
+
+def test_settings_left_out_take_their_defaults():
+    assert from_tables({"novel": 3, "objective": {"kl": 4.0}}) == Config(novel=3, objective=Objective(kl=4.0))
