@@ -16,6 +16,7 @@ from novakind.config import PRESETS, Config
 from novakind.demo import run_demo
 from novakind.discovery import Discovery
 from novakind.errors import UserError
+from novakind.export import to_csv, to_folders, to_npz
 from novakind.inbox import read_items
 from novakind.model import load_model, predict
 from novakind.progress import Reporter
@@ -155,10 +156,10 @@ def no_picture(number: int) -> None:
 def show_export(command: ExportCommand) -> None:
     discovery = Discovery.load(command.run)
     if command.to == "csv":
-        write_out(command.out, discovery.export_csv)
+        write_out(command.out, lambda path: to_csv(discovery, path))
         print(f"{len(discovery.paths)} items: {command.out}")
     elif command.to == "npz":
-        write_out(command.out, discovery.export_npz)
+        write_out(command.out, lambda path: to_npz(discovery, path))
         print(f"{len(discovery.paths)} items: {command.out}")
     else:
         source = Path(Run(command.run).settings()["data"]["data"])
@@ -166,7 +167,7 @@ def show_export(command: ExportCommand) -> None:
         written: list[Any] = []
         write_out(
             command.out,
-            lambda path: written.extend(discovery.export_folders(path, root, command.link, command.everything)),
+            lambda path: written.extend(to_folders(discovery, path, root, command.link, command.everything)),
         )
         count, gone = written
         print(f"{count} files in {command.out}" + (f"; {len(gone)} are gone, e.g. {gone[0]}" if gone else ""))

@@ -173,7 +173,7 @@ def read_manifest(path: Path, labels: bool = True) -> tuple[list[str], list[str]
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """The arrays of an .npz file, without unpickling anything."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             return dict(file)
     except (OSError, ValueError, EOFError) as error:
         raise UserError(

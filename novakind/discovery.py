@@ -1,16 +1,11 @@
-"""Discovery: what a finished run found, as an immutable table of items and categories, and ways to take it away."""
+"""Discovery: what a finished run found, as an immutable table of items and categories."""
 
 from __future__ import annotations
 
 import csv
 import json
-import os
-import re
-import shutil
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +17,6 @@ from rich.cells import cell_len, set_cell_size
 from novakind.errors import UserError
 
 EXAMPLES = 12  # typical items kept a category, and as many doubtful ones
-RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # names that Windows keeps for devices
 
 Items = Int[np.ndarray, " some"]
 
@@ -108,7 +102,7 @@ class Discovery:
             members = np.flatnonzero(self.category == number)
             free, bound = members[unlabeled[members]], members[~unlabeled[members]]
             judged = free if len(free) else members
-            truths = Counter(self.truth[item] for item in judged if self.truth[item]).most_common()
+            truths = Counter(self.truth[item] for item in free if self.truth[item]).most_common()
             typical, doubtful = [], []
             for group in (free, bound):
                 worst = group[np.argsort(margin[group], kind="stable")][: min(EXAMPLES, len(group) // 2)]
@@ -145,7 +139,7 @@ class Discovery:
             rows.append([str(one.id), clip(one.name, 20), *counts, *truth])
         widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
         space = width - sum(widths) - 2 * len(widths)
-        shown = 3 if space >= 34 else 1
+        shown = max(1, min(3, space // 12))
         room = max(10, (space - 2 * (shown - 1)) // shown)
         examples = ["  ".join(clip(self.paths[i], room, tail=True) for i in one.typical[:shown]) for one in ordered]
         lines = []
@@ -156,50 +150,6 @@ class Discovery:
                 cells.append(set_cell_size(cell, size) if is_text else cell.rjust(size))
             lines.append("  ".join([*cells, example]).rstrip())
         return "\n".join(lines)
-
-    def export_csv(self, path: Path) -> None:
-        """`path,label` and how each label came about: a manifest that can be loaded as the next collection."""
-        with replacing(path) as part, part.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
-            writer = csv.writer(file)
-            writer.writerow(["path", "label", "given", "category", "probability"])
-            writer.writerows(zip(self.paths, self.final, self.labels, self.category, self.probability, strict=True))
-
-    def export_npz(self, path: Path) -> None:
-        """Arrays in the order of the items; `y` is the given label's number where there is one, else the category."""
-        numbers = {name: number for number, name in enumerate(self.names[: self.known])}
-        y = [numbers.get(label, int(number)) for label, number in zip(self.labels, self.category, strict=True)]
-        arrays = {name: getattr(self, name) for name in ("category", "probability", "embedding", "logp")}
-        with replacing(path) as part, part.open("wb") as file:
-            np.savez_compressed(file, path=np.array(self.paths), names=np.array(self.names), y=np.array(y), **arrays)
-
-    def export_folders(
-        self, destination: Path, root: Path, link: bool, everything: bool = False
-    ) -> tuple[int, list[str]]:
-        """Copy or link the files of unlabeled items (or of `everything`) into folders named after their categories.
-
-        No existing file is ever overwritten: the newcomer gets a number. Returns how many files were written, and the
-        paths of those that are gone or cannot be read.
-        """
-        if all(path.isdecimal() for path in self.paths) and not any((root / path).exists() for path in self.paths[:99]):
-            raise UserError(
-                "these items are rows of an array and only files go into folders: export csv or npz instead"
-            )
-        if destination.exists() and not destination.is_dir():
-            raise UserError(f"{destination} is a file, and an export needs a folder: name another destination")
-        folders, gone, used = folder_names((*self.names, *self.final)), [], Counter()
-        chosen = [item for item, label in enumerate(self.labels) if everything or not label]
-        for item in chosen:
-            source, folder = root / self.paths[item], destination / folders[self.final[item]]
-            if not source.is_file() or not os.access(source, os.R_OK):
-                gone.append(self.paths[item])
-                continue
-            folder.mkdir(parents=True, exist_ok=True)
-            target, placed = folder / source.name, False
-            while not placed:
-                used[target] += 1
-                number = "" if used[target] == 1 else f" ({used[target]})"
-                placed = put(source.absolute(), target.with_stem(target.stem + number), link)
-        return len(chosen) - len(gone), gone
 
 
 def unit(embedding: Float[np.ndarray, "items dims"]) -> Float[np.ndarray, "items dims"]:
@@ -223,57 +173,6 @@ def most_typical(
     return [*chosen, *(item for item in ranked if item not in chosen)][:EXAMPLES]
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A path beside `path` to write to: it takes the place of `path` when the block ends well, else it vanishes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield part
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def put(source: Path, target: Path, link: bool) -> bool:
-    """Link or copy a file; False, and nothing done, where anything stands at `target` already."""
-    try:
-        if link:
-            target.symlink_to(source)
-            return True
-        with source.open("rb") as reader, target.open("xb") as writer:
-            try:
-                shutil.copyfileobj(reader, writer)
-            except OSError:
-                target.unlink()  # half a copy would pass for a whole one
-                raise
-        shutil.copystat(source, target)
-        return True
-    except FileExistsError:
-        return False
-
-
-def safe_name(name: str) -> str:
-    """A folder name for any file system: what some forbid becomes "_", accents and emoji stay, at most 120 bytes."""
-    name = re.sub(r'[<>:"/\\|?*\x00-\x1f\x7f]', "_", unicodedata.normalize("NFC", name))
-    name = name.encode("utf-8", "replace")[:120].decode("utf-8", "ignore").strip(" .")
-    return f"_{name}" if not name or RESERVED.fullmatch(name) else name
-
-
-def folder_names(names: tuple[str, ...]) -> dict[str, str]:
-    """A folder for each name: names that differ never share one, even where a file system ignores case."""
-    folders: dict[str, str] = {}
-    taken: set[str] = set()
-    for name in dict.fromkeys(names):
-        folder, number = safe_name(name), 1
-        while folder.casefold() in taken:
-            number += 1
-            folder = f"{safe_name(name)} ({number})"
-        taken.add(folder.casefold())
-        folders[name] = folder
-    return folders
-
-
 def percent(share: float) -> str:
     """A share as text; only what is whole is called 100%."""
     return "-" if np.isnan(share) else f"{int(share * 100)}%"
@@ -286,4 +185,6 @@ def clip(text: str, width: int, tail: bool = False) -> str:
         return text
     while cell_len(text) > width - 1:
         text = text[1:] if tail else text[:-1]
+    if tail and "/" in text:
+        text = text[text.index("/") :]  # whole names are easier to read than pieces
     return f"…{text}" if tail else f"{text}…"

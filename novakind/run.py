@@ -7,7 +7,8 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -162,14 +163,24 @@ def csv_bytes(header: list[str], rows: Iterable[Iterable[Any]]) -> bytes:
     return buffer.getvalue().encode(errors="surrogateescape")
 
 
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path beside `path` to write to: it takes the place of `path` when the block ends well, else it vanishes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    try:
+        yield part
+        with part.open("rb") as file:
+            os.fsync(file.fileno())  # the name must not outlive a crash that the contents did not
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def write_atomic(path: Path, content: bytes) -> None:
     """The file is either as it was or whole, also after a crash."""
-    temporary = path.with_name(f".{path.name}.part")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    with replacing(path) as part:
+        part.write_bytes(content)
 
 
 def flatten(tables: dict[str, Any], above: str = "") -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from PIL import Image
-from test_discovery import HOSTILE, write_run
+from runs import HOSTILE, write_run
 
 from novakind.report import write_report
 from novakind.report.contents import curves, explain
@@ -105,6 +105,15 @@ def test_without_truth_there_is_no_confusion(tmp_path):
     _, data = report(write_run(tmp_path))
     assert data["confusion"] is None
     assert data["truth"] is None
+
+
+def test_the_confusion_counts_what_no_label_helped_to_place(tmp_path):
+    splits = ["train"] * 30 + ["test"] * 30
+    for labels, counted in (["cat"] * 60, 30), (["cat"] * 20 + [""] * 40, 40):
+        run = write_run(tmp_path / str(counted), labels=labels, splits=splits, truth=["cat", "dog", "owl"])
+        assert report(run)[1]["confusion"]["items"] == counted
+    _, data = report(write_run(tmp_path / "all", labels=["cat"] * 60, truth=["cat", "dog", "owl"]))
+    assert (data["confusion"]["items"], data["confusion"]["unseen"]) == (60, False)
 
 
 def test_what_is_not_a_number_is_said_so(tmp_path):

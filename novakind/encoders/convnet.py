@@ -22,12 +22,12 @@ class ConvNet(nn.Module):
     - above: a convolution of stride s = size / 32, rounded, and kernel s + 1: 2x2 at 32 px, 3x3 stride 2 at 64 px, 5x5
       stride 4 at 128 px; widths (32, 64, 128)
 
-    The mean, not the maximum: every point gets a gradient, and the scale does not depend on the size of the map. The two
+    The mean, not the maximum: every point gets a gradient, and the scale does not depend on the size of the map. Both
     were equal in accuracy on digits and CIFAR-10, within the spread of the seeds.
 
-    Forward and backward in float32 on two cores, channels_last: 256 images of 32x32 in 140 ms, of 128x128 in 160 ms;
-    384 digits of 8x8 in 18 ms. NCHW takes 1.3 to 1.5 times as long, so callers set the memory format of the module and
-    of the images. There are no depthwise convolutions, which are slow on CPUs.
+    Forward and backward in float32 on two cores, channels_last: 256 images of 32 to 128 px in about 140 ms, 384 digits
+    of 8x8 in 20 ms. NCHW takes 1.3 to 1.6 times as long, so callers set the memory format of the module and of the
+    images. There are no depthwise convolutions, which are slow on CPUs.
     """
 
     def __init__(self, widths: tuple[int, ...] | None = None, size: int = 32) -> None:

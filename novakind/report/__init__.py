@@ -11,8 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from novakind.discovery import replacing
 from novakind.report.contents import contents
+from novakind.run import write_atomic
 
 SCRIPTS = ("page.js", "cards.js", "map.js", "charts.js")  # one scope, in this order; the last line of each file draws
 
@@ -20,9 +20,7 @@ SCRIPTS = ("page.js", "cards.js", "map.js", "charts.js")  # one scope, in this o
 def write_report(run: Path, thumbnail: Callable[[int], bytes | None]) -> Path:
     """Write `report.html` into a finished run folder. `thumbnail(i)` is item i's picture (PNG, WebP) or None."""
     path = run / "report.html"
-    page = render(contents(run, thumbnail))
-    with replacing(path) as part:
-        part.write_text(page, encoding="utf-8")
+    write_atomic(path, render(contents(run, thumbnail)).encode())
     return path
 
 

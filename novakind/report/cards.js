@@ -19,7 +19,8 @@ function strip(title, list, kind) {
 
 function card(category) {
   const { id, name, size, labeled, confidence, typical, doubtful, majority, purity } = category;
-  const numbers = [make("span", {}, make("b", {}, count(size)), size === 1 ? " item" : " items")];
+  const unit = !category.new ? " unlabeled" : size === 1 ? " item" : " items";
+  const numbers = [make("span", {}, make("b", {}, count(size)), unit)];
   if (labeled) numbers.push(make("span", {}, make("b", {}, count(labeled)), " labeled"));
   if (majority) numbers.push(make("span", { title: "The commonest true class and its share" },
     "mostly ", make("b", {}, majority), ` · ${percent(purity)}`));

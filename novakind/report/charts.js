@@ -3,10 +3,10 @@
 function drawConfusion() {
   reveal("confusion", data.confusion != null);
   if (data.confusion == null) return;
-  const { rows, columns, counts, items, unlabeled } = data.confusion, totals = counts.map(row => row.reduce((a, b) => a + b, 0));
+  const { rows, columns, counts, items, unseen } = data.confusion, totals = counts.map(row => row.reduce((a, b) => a + b, 0));
   const gap = place => place > 0 && place === data.known ? make("td", { class: "gap" }) : null;  // known | new
   $("confusion-sub").textContent = `${plural(items, "item", "items")} whose true class is known` +
-    `${unlabeled ? " and whose label the model did not have" : ""}. Columns are ordered so that each category stands under the class it matches best.`;
+    `${unseen ? " and whose label was not used in training" : ""}. Columns are ordered so that each category stands under the class it matches best.`;
   const small = columns.length > 24;
   $("confusion-table").className = small ? "confusion small" : "confusion";
   const head = make("tr", {}, make("td", { class: "corner" }, "true class"),
@@ -40,11 +40,12 @@ function drawConfusion() {
 const WIDE = 260, TALL = 100, RIGHT = 36;  // of one chart, in its own units
 const charts = [];
 
-function figure(value) {
+function figure(value, digits = 3) {
   if (value == null) return "–";
   if (typeof value !== "number") return value === "nan" ? "not a number" : value;
   if (value !== 0 && (Math.abs(value) < 0.001 || Math.abs(value) >= 10000)) return value.toExponential(1);
-  return value.toPrecision(3).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+  if (Math.abs(value) >= 100) return String(Math.round(value));
+  return value.toPrecision(digits).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 }
 
 function chart({ key, values }) {
@@ -53,8 +54,11 @@ function chart({ key, values }) {
   let low = Math.min(0, ...finite), high = Math.max(...finite);
   if (/_(acc|nmi|ari)\//.test(key)) high = 1;
   if (!(high > low)) high = low + 1;
+  const least = Math.min(...finite), log = key.startsWith("loss") && least > 0 && high / least > 30;
+  if (log) low = least;
   const x = place => n > 1 ? 4 + (WIDE - RIGHT - 8) * place / (n - 1) : (WIDE - RIGHT) / 2;
-  const y = value => 6 + (TALL - 12) * (high - value) / (high - low);
+  const level = log ? Math.log : value => value;
+  const y = value => 6 + (TALL - 12) * (level(high) - level(value)) / (level(high) - level(low));
   const dots = values.flatMap((value, place) => typeof value === "number" ? [[x(place), y(value)]] : []);
   const path = dots.map(([a, b], place) => `${place ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
   const parts = [0, 0.5, 1].map(share =>
@@ -65,8 +69,8 @@ function chart({ key, values }) {
     }
   });
   parts.push(make("path", { class: "curve", d: path }));
-  for (const [level, height] of [[high, 9.5], [low, TALL - 2.5]]) {
-    parts.push(make("text", { class: "tick", x: WIDE - RIGHT + 5, y: height }, figure(level)));
+  for (const [end, height] of [[high, 9.5], [low, TALL - 2.5]]) {
+    parts.push(make("text", { class: "tick", x: WIDE - RIGHT + 5, y: height }, figure(end, 2)));
   }
   if (dots.length < Math.min(n, 40) || dots.length === 1) {
     parts.push(...dots.map(([a, b]) => make("circle", { class: "point", cx: a, cy: b, r: 2 })));
@@ -98,7 +102,8 @@ function chart({ key, values }) {
       mark.setAttribute("cy", y(here));
     }
   });
-  return make("figure", { class: "panel chart" }, make("figcaption", { title: key }, make("code", {}, key), value), drawing);
+  return make("figure", { class: "panel chart" }, make("figcaption", { title: key }, make("code", {}, key), value,
+    log ? make("small", {}, "log scale") : null), drawing);
 }
 
 function point(place) {

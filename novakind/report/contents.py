@@ -115,12 +115,16 @@ def explain(name: str, value: Any) -> dict[str, Any]:
 
 
 def confusion(discovery: Discovery) -> dict[str, Any] | None:
-    """Counts of true class by category over unlabeled items (over all where none is), matches on the diagonal."""
+    """Counts of true class by category, matches on the diagonal, over the items that no label helped to place.
+
+    Those are the unlabeled ones and all of the validation and test parts; where there are none, all items are counted.
+    """
     if discovery.truth_classes is None:
         return None
     numbers = {name: number for number, name in enumerate(discovery.truth_classes)}
     truth = np.array([numbers.get(name, -1) for name in discovery.truth], dtype=np.int64)
-    judged = np.array([not label for label in discovery.labels], dtype=bool) & (truth >= 0)
+    pairs = zip(discovery.labels, discovery.splits, strict=True)
+    judged = np.array([not label or split != "train" for label, split in pairs], dtype=bool) & (truth >= 0)
     counted = judged if judged.any() else truth >= 0
     if not counted.any():
         return None
@@ -132,7 +136,7 @@ def confusion(discovery: Discovery) -> dict[str, Any] | None:
         "columns": order,
         "counts": table.tolist(),
         "items": len(predicted),
-        "unlabeled": bool(judged.any()),
+        "unseen": bool(judged.any()),
     }
 
 
