@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image as Pillow
 from sklearn.cluster import KMeans
 
-from novakind.config import glyphs
+from novakind.config import Config, glyphs
 from novakind.data import Collection
 from novakind.datasets import digit_pictures
 from novakind.discovery import Discovery
@@ -42,6 +42,11 @@ def write_digits(folder: Path) -> tuple[Path, Path]:
     return root, truth
 
 
+def supervised(config: Config) -> Config:
+    """The same network, trained on the known digits alone."""
+    return replace(config, method="supervised", epochs=40)
+
+
 def kmeans_on_pixels(collection: Collection, split: Split) -> float:
     """ACC of plain k-means on the test part's novel items: what the pictures give without learning."""
     known = len(collection.classes)
@@ -64,8 +69,7 @@ def run_demo(folder: Path, seed: int) -> None:
     )
     collection, split, results = run_discover(source, config, path)
     print(Discovery.load(path).table())
-    naive = replace(config, method="supervised", epochs=40)
-    _, _, naive_results = run_discover(source, naive, folder / "supervised", quiet=True)
+    _, _, naive_results = run_discover(source, supervised(config), folder / "supervised", quiet=True)
     print("\n                                    known accuracy   novel ACC     (test part, 20 % of the items)")
     for title, known, novel in (
         ("k-means on the pixels", None, kmeans_on_pixels(collection, split)),

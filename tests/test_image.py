@@ -80,7 +80,7 @@ def deep(array: list, dtype: type) -> Pillow.Image:
         (of_mode("LA", [(0, 255), (0, 0), (100, 255), (0, 51)]), "png", greys(0, 255, 100, 204), 1),
         (of_mode("CMYK", [(0, 0, 0, 0), (255, 0, 0, 0), (0, 255, 255, 0), (0, 0, 0, 255)]), "tif", None, 0),
         (deep([0, 100 * 257, 7 * 257, 65535], np.uint16), "png", greys(0, 100, 7, 255), 0),
-        (deep([0, 100 * 257, 7 * 257, 65535], np.uint16), "tif", greys(0, 100, 7, 255), 0),
+        (deep([9 * 257, 100 * 257, 7 * 257, 99 * 257], np.uint16), "tif", greys(9, 100, 7, 99), 0),  # not stretched
         (deep([-500_000, 500_000, 0, 100_000], np.int32), "tif", greys(0, 255, 127, 153), 0),
         (deep([-1.0, 1.0, 0.0, 0.2], np.float32), "tif", greys(0, 255, 127, 153), 0),
         (deep([-1.0, 1.0, np.nan, np.inf], np.float32), "tif", greys(0, 255, 0, 0), 0),  # missing pixels

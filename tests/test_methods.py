@@ -200,6 +200,8 @@ def test_supervised_finish_separates_blobs_with_a_centroid_head():
     groups = [set(found[kind == number].tolist()) for number in range(KNOWN, 5)]
     assert all(len(group) == 1 for group in groups)
     assert set.union(*groups) == {2, 3, 4}
+    for number, (group,) in zip(range(KNOWN, 5), groups, strict=True):  # k-means saw unlabeled items alone
+        np.testing.assert_allclose(model.head.centres[group], embedding[kind == number].mean(0), atol=1e-4)
 
 
 def predictions(chosen: np.ndarray, confidence: float = 0.9, classes: int = 5) -> np.ndarray:

@@ -43,10 +43,11 @@ def test_an_atomic_write_is_whole_or_absent(tmp_path, monkeypatch, earlier):
         patch.setattr(os, "replace", lambda *paths: (_ for _ in ()).throw(OSError("power")))
         with pytest.raises(OSError, match="power"):
             write_atomic(file, b"later")
+    assert names(tmp_path) == ({"file.json"} if earlier else set())
     assert (file.read_bytes() if file.exists() else None) == earlier
     write_atomic(file, b"later")
     assert file.read_bytes() == b"later"
-    assert names(tmp_path) == {"file.json"}  # nothing left of either attempt
+    assert names(tmp_path) == {"file.json"}
 
 
 def test_a_run_is_claimed_settled_and_claimed_again(tmp_path):

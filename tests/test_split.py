@@ -151,7 +151,9 @@ def files(*labels: str) -> Collection:
 def test_with_truth_scores_but_does_not_train(tmp_path):
     collection = files("cat", "dog", "", "", "", "")
     table = tmp_path / "truth.csv"
-    table.write_text("path,label\nf0.png,fox\nf2.png,wolf\nf3.png,cat\nf4.png,bear\nelsewhere.png,owl\nf5.png,\n")
+    table.write_text(
+        "path,label\nf0.png,dog\nf1.png,fox\nf2.png,wolf\nf3.png,cat\nf4.png,bear\nelsewhere.png,owl\nf5.png,\n"
+    )
     result = with_truth(collection, table)
     assert result.classes == ("cat", "dog")
     np.testing.assert_array_equal(result.labels, collection.labels)
