@@ -48,9 +48,8 @@ def main() -> None:
                 shown = "  ".join(f"{key} {100 * results['metrics'][key]:.1f}" for key in NAMES)
                 print(f"{name}, seed {seed}: {shown}  {results['minutes']} min", flush=True)
         pixels = kmeans_on_pixels(collection, split)
-    table = {
-        name: {key: spread([line[key] for line in lines]) for key in [*NAMES, "minutes"]} for name, lines in rows.items()
-    }
+    keys = [*NAMES, "minutes"]
+    table = {name: {key: spread([line[key] for line in lines]) for key in keys} for name, lines in rows.items()}
     table["k-means on the pixels"] = {"novel_acc/test/aware": {"mean": pixels, "std": 0.0, "n": 1}}
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     record = {
@@ -64,8 +63,8 @@ def main() -> None:
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(record, indent=1) + "\n")
     for name, line in table.items():
-        cells = "  ".join(f"{key} {100 * v['mean']:.1f} ± {100 * v['std']:.1f}" for key, v in line.items() if key in NAMES)
-        print(f"{name:30} {cells}")
+        cells = [f"{key} {100 * line[key]['mean']:.1f} ± {100 * line[key]['std']:.1f}" for key in NAMES if key in line]
+        print(f"{name:30} {'  '.join(cells)}")
 
 
 if __name__ == "__main__":

@@ -10,19 +10,19 @@ from novakind.prior import Prior
 
 def diagnose(logp: Float[np.ndarray, "items classes"], prior: Prior) -> str | None:
     """One sentence with advice if the predictions on unlabeled items have collapsed, else None."""
-    if len(logp) < 2 or len(prior.novel) < 2:
+    if len(logp) < 2:
         return None
     probs = np.exp(logp)
     share = np.bincount(logp.argmax(1), minlength=prior.classes) / len(logp)
     novel, largest = share[prior.known :], max(prior.novel)
     entropy = float(-(probs * logp).sum(1).mean())
     spread = float(probs.std(0).max())
-    if spread < 0.1 * largest and entropy > 0.8 * prior.entropy():
+    if len(prior.novel) > 1 and spread < 0.1 * largest and entropy > 0.8 * prior.entropy():
         return (
             "collapse: every unlabeled item gets nearly the same prediction, the prior itself; "
             "raise --objective.var or --objective.swapped-sharpened, or lower --objective.kl"
         )
-    if novel.max() > largest + 0.8 * (1 - largest):
+    if len(prior.novel) > 1 and novel.max() > largest + 0.8 * (1 - largest):
         return (
             f"collapse: {novel.max():.0%} of the unlabeled items fall into one new category; "
             "raise --objective.kl, lower --objective.entropy or --optim.lr, or look for fewer categories"

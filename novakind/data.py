@@ -68,12 +68,14 @@ def load(path: Path, store: Path, size: int = 0, watch: Watch = lambda done, tot
         names, labels = read_manifest(path)
         return _from_files(path.stem, path.parent, names, labels, store, size, watch)
     if path.suffix.lower() == ".npz":
+        if size:
+            raise UserError(f"--size {size} is for files of pictures, and those in {path} have a size: leave it out")
         X, y = _read_npz(path)
         return from_arrays(X, y, name=path.stem)
     raise UserError(f"{path} is neither a folder, a .csv manifest nor an .npz file: give one of those")
 
 
-def from_arrays(X: np.ndarray, y: np.ndarray, name: str = "arrays", size: int = 0) -> Collection:
+def from_arrays(X: np.ndarray, y: np.ndarray, name: str = "arrays") -> Collection:
     """Vectors (N x D) or uint8 pictures (N x H x H [x 3]); y holds classes, and -1, None or "" for unlabeled."""
     if X.ndim == 0 or y.ndim != 1:
         raise UserError(
@@ -129,7 +131,7 @@ def encode_labels(y: np.ndarray) -> tuple[Labels, tuple[str, ...]]:
     present = sorted({value for value in values if value is not None}, key=lambda v: (isinstance(v, str), v))
     number = {value: index for index, value in enumerate(present)}
     labels = np.array([-1 if value is None else number[value] for value in values], dtype=np.int64)
-    return labels, tuple(str(value) for value in present)
+    return labels, tuple(f"{value:g}" if isinstance(value, float) else str(value) for value in present)
 
 
 def _is_missing(value: object) -> bool:

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,10 +60,9 @@ class Run:
         return self.config_file.is_file() and b"\ndigest = " in self.config_file.read_bytes()
 
     def clear(self) -> None:
-        """Remove what a run writes, and nothing else."""
+        """Remove what a run writes, and nothing else; the store stays, for it knows by itself what is still valid."""
         for name in FILES:
             (self.path / name).unlink(missing_ok=True)
-        shutil.rmtree(self.path / "store", ignore_errors=True)
 
     def settle(self, settings: dict[str, Any]) -> None:
         """Write down the settings; refuse to go on with a run that had others."""
@@ -133,8 +131,12 @@ class Run:
         """The first `epochs` lines of metrics.jsonl; later ones, which the checkpoint does not cover, are removed."""
         file = self.path / "metrics.jsonl"
         lines = file.read_text(encoding="utf-8").splitlines(keepends=True)[:epochs] if file.exists() else []
+        try:
+            history = [json.loads(line) for line in lines]
+        except json.JSONDecodeError as error:
+            raise UserError(f"{file} is damaged ({error}): give --fresh to begin the run anew") from None
         write_atomic(file, "".join(lines).encode())
-        return [json.loads(line) for line in lines]
+        return history
 
     def write_json(self, name: str, content: dict[str, Any]) -> None:
         write_atomic(

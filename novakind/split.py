@@ -40,8 +40,8 @@ def part(collection: Collection, val: float, test: float, seed: int = 0) -> Spli
     held: dict[str, list[np.ndarray]] = {"val": [], "test": []}
     for stratum in np.unique(strata):
         members = rng.permutation(np.flatnonzero(strata == stratum))
-        tests = round(test * len(members))
-        vals = round(val * (len(members) - tests))
+        tests = min(round(test * len(members)), len(members) - 1)  # each class keeps an item to train on
+        vals = min(round(val * (len(members) - tests)), len(members) - tests - 1)
         held["test"].append(members[:tests])
         held["val"].append(members[tests : tests + vals])
         train.append(members[tests + vals :])

@@ -97,6 +97,8 @@ def fit(
 def take_step(model: Model, method: Method, optimizer: torch.optim.Optimizer, batch: Batch) -> dict[str, float]:
     """One step downhill on the sum of the method's terms."""
     terms = method.loss(model, batch)
+    if not terms:  # every term that this kind of items has is switched off
+        return {}
     optimizer.zero_grad(set_to_none=True)
     torch.stack(list(terms.values())).sum().backward()
     optimizer.step()

@@ -238,7 +238,7 @@ def test_values_that_are_not_finite_are_named_by_place(value):
     ("y", "numbers", "classes"),
     [
         (np.array([10, -1, 2, 10]), [1, -1, 0, 1], ("2", "10")),  # numbers in their own order, not the alphabet's
-        (np.array([1.0, np.nan, -1.0, 2.0]), [0, -1, -1, 1], ("1.0", "2.0")),
+        (np.array([1.0, np.nan, -1.0, 2.0]), [0, -1, -1, 1], ("1", "2")),
         (np.array(["b", "", "a", "b"]), [1, -1, 0, 1], ("a", "b")),
         (np.array(["b", None, np.nan, -1, ""], dtype=object), [0, -1, -1, -1, -1], ("b",)),
         (np.array([3, "x", None, 1], dtype=object), [1, 2, -1, 0], ("1", "3", "x")),

@@ -93,7 +93,7 @@ def test_fresh_removes_the_run_and_nothing_else(tmp_path):
     run = begun(tmp_path / "run")
     (run.path / "my notes.txt").write_text("keep")
     Run.claim(run.path, fresh=True).settle(SETTINGS | {"novel": 9})
-    assert names(run.path) == {"config.toml", "my notes.txt"}
+    assert names(run.path) == {"config.toml", "my notes.txt", "store"}
     assert run.settings()["novel"] == 9
 
 
