@@ -139,8 +139,8 @@ def make_model(collection: Collection, config: Config, report: Reporter, encoder
 
 
 def choose_epochs(steps: int) -> int:
-    """About 1,000 steps, but never fewer than 30 or more than 200 epochs."""
-    return int(np.clip(round(1000 / steps), 30, 200))
+    """About 600 steps, but never fewer than 30 or more than 200 epochs."""
+    return int(np.clip(round(600 / steps), 30, 200))
 
 
 def derive(*numbers: int) -> int:
