@@ -17,7 +17,7 @@ class Reporter:
         self.console = Console(stderr=True, highlight=False)
         self.bar: Progress | None = None
         self.task: TaskID | None = None
-        self.working = False
+        self.working = self.warned = False
         self.begun = time.monotonic()
         self.first = 0
 
@@ -75,6 +75,9 @@ class Reporter:
         ]
         scores = [f"{key} {value:.3f}" for key, value in line.items() if key.endswith("acc/val/agnostic")]
         self.advance(done, "  ".join(terms))
+        if "warning" in line and not self.warned and done >= total / 4:  # early on, every run looks collapsed
+            self.warned = True
+            self.say(f"warning in epoch {done}: {line['warning']}")
         if self.bar is None and not self.quiet:
             spent = time.monotonic() - self.begun
             left = spent / max(1, done - self.first) * (total - done)
