@@ -59,7 +59,7 @@ def main() -> None:
     prior = Prior.uniform(len(collection.classes), config.novel)
     method, split = make_method(config, prior), part(collection, 0.0, 0.0)
     sampler = make_sampler(collection, split, config)
-    model = make_model(collection, config, Reporter(quiet=True))
+    model = make_model(collection, split, config, Reporter(quiet=True))
     method.prepare(model)
     optimizer, stage = make_optimizer(model, config.optim), Stage("discover", 1)
     items = next(iter(sampler.epoch(0)))

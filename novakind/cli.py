@@ -1,4 +1,4 @@
-"""The verbs: demo, discover, predict, report, export."""
+"""The verbs: demo, discover, predict, report, export, data."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from novakind.demo import run_demo
 from novakind.discovery import Discovery
 from novakind.errors import UserError
 from novakind.export import to_csv, to_folders, to_npz
+from novakind.fetch import DataCommand, show_data
 from novakind.inbox import read_items
 from novakind.model import load_model, predict
 from novakind.progress import Reporter
@@ -187,6 +188,7 @@ COMMANDS: dict[str, tuple[type, Callable[[Any], None]]] = {
     "predict": (PredictCommand, show_predict),
     "report": (ReportCommand, show_report),
     "export": (ExportCommand, show_export),
+    "data": (DataCommand, show_data),
 }
 
 
@@ -248,6 +250,7 @@ DATA is one of
   a folder        one sub-folder for each known class, everything else in a sub-folder named unlabeled
   a .csv file     columns path and label; an empty label is an unlabeled item
   an .npz file    arrays X (vectors or pictures) and y (-1 = unlabeled)
+  a name          digits, cifar10 or fashion-mnist, all labeled, for benchmarks; novakind data brings the last two
 
 The options that matter most
   --novel 5            how many new categories to look for

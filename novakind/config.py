@@ -114,6 +114,8 @@ class Config:
     """Labeled items in a step in proportion to how many there are, instead of as many as unlabeled ones."""
     val: float = 0.1
     """Share of the items kept out of training to watch it."""
+    ema: float = 0.0
+    """Decay, by step, of the running average of the weights that is evaluated and kept; 0 keeps the last weights."""
     device: str = "auto"
     """auto, cpu or cuda."""
     objective: Objective = field(default_factory=Objective)
@@ -128,6 +130,7 @@ class Config:
             ("--epochs", self.epochs, self.epochs >= 0, "0 or more", "give --epochs 100, or 0 to let novakind choose"),
             ("--batch", self.batch, self.batch >= 2, "at least 2", "give --batch 256"),
             ("--dim", self.dim, self.dim >= 2, "at least 2", "give --dim 128"),
+            ("--ema", self.ema, 0 <= self.ema < 1, "from 0 to below 1", "give --ema 0.99"),
             ("--tau", self.tau, self.tau > 0, "above 0", "give --tau 0.1"),
             ("--val", self.val, 0 <= self.val < 1, "from 0 to below 1", "give --val 0.1"),
             ("--seed", self.seed, self.seed >= 0, "0 or more", "give --seed 0"),
@@ -153,7 +156,7 @@ def default() -> Config:
 def glyphs() -> Config:
     """Digits, letters, symbols: no mirroring, no colour, slight turns and crops; small pictures, so smaller batches."""
     drawn = ImageAugment(flip=False, crop=0.7, rotate=12, jitter=0.0, grey=0.0, blur=0.0, solarize=0.0, cutout=0.0)
-    return Config(batch=128, image=drawn)
+    return Config(batch=128, optim=Optim(lr=0.2), image=drawn)
 
 
 def paper() -> Config:

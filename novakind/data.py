@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from PIL import Image as Pillow
 
 from novakind.errors import UserError
@@ -28,7 +28,8 @@ class Collection:
     """Items of one modality, some of them labeled.
 
     `labels[i]` indexes `classes`, or is -1. `truth[i]` indexes `truth_classes`, which begins with `classes`, or is -1
-    where unknown: it is never trained on, only scored against.
+    where unknown: it is never trained on, only scored against. `official_test` marks the test part of a data set that
+    was published with one.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Collection:
     truth_classes: tuple[str, ...]
     root: Path | None = None
     skipped: tuple[tuple[str, str], ...] = ()
+    official_test: Bool[np.ndarray, " items"] | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -49,6 +51,8 @@ class Collection:
         """Changes with names, labels and items (of which 4,096 are read): a run resumes only with its own data."""
         summary = hashlib.sha256(repr((self.modality.settings(), self.classes, self.paths)).encode())
         summary.update(np.ascontiguousarray(self.labels, dtype=np.int64).tobytes())
+        if self.official_test is not None:
+            summary.update(np.packbits(self.official_test).tobytes())
         some = self.items[:: max(1, len(self.items) // 4096)]
         summary.update(np.ascontiguousarray(some).tobytes())
         return summary.hexdigest()[:16]
@@ -99,7 +103,7 @@ def as_items(X: np.ndarray) -> tuple[np.ndarray, Modality]:
     if X.ndim in (3, 4) and X.dtype == np.uint8 and (X.ndim == 3 or X.shape[3] in (1, 3)) and X.shape[1] == X.shape[2]:
         planes = X[:, None] if X.ndim == 3 else X.transpose(0, 3, 1, 2)
         items = np.ascontiguousarray(np.broadcast_to(planes, (len(X), 3, *X.shape[1:3])))
-        return items, with_statistics(items)
+        return items, Image(X.shape[1]).fitted(items)
     raise UserError(
         f"X of shape {X.shape} and type {X.dtype} is neither vectors (N x D) nor square uint8 pictures "
         "(N x H x H or N x H x H x 3): reshape or convert it"
@@ -199,7 +203,8 @@ def _from_files(
     name: str, root: Path, names: Sequence[str], labels: Sequence[str], store: Path, size: int, watch: Watch
 ) -> Collection:
     files = [root / item for item in names]
-    stored = decode(files, names, store, Image(size or choose_size(files)), watch)
+    modality = Image(size or choose_size(files))
+    stored = decode(files, names, store, modality, watch)
     if not stored.kept:
         raise UserError(
             f"none of the {len(files)} files in {root} is an image that can be read "
@@ -211,7 +216,7 @@ def _from_files(
         stored.rows,
         numbers,
         classes,
-        with_statistics(stored.rows),
+        modality.fitted(stored.rows),
         tuple(names[number] for number in stored.kept),
         numbers,
         classes,
@@ -229,10 +234,3 @@ def choose_size(files: Sequence[Path]) -> int:
         except (UnreadableError, OSError, Pillow.DecompressionBombError):
             continue
     return int(np.clip(np.median(sides), 8, 64)) if sides else 64
-
-
-def with_statistics(rows: np.ndarray) -> Image:
-    """The Image modality with the channel means and deviations of (at most 5,000 of) the rows."""
-    some = rows[:: max(1, len(rows) // 5000)].astype(np.float32) / 255
-    mean, std = some.mean((0, 2, 3), dtype=np.float64), some.std((0, 2, 3), dtype=np.float64)
-    return Image(rows.shape[2], tuple(mean.round(4).tolist()), tuple(np.maximum(std, 0.01).round(4).tolist()))

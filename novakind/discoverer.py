@@ -20,7 +20,7 @@ from novakind.inbox import fitting_rows
 from novakind.model import Model, load_model, predict, to_bytes
 from novakind.progress import Reporter
 from novakind.run import Run, write_atomic
-from novakind.split import Split, part
+from novakind.split import Split, part, standardise
 from novakind.train import fit
 
 
@@ -131,10 +131,11 @@ class Discoverer(ClusterMixin, BaseEstimator):
         """X: vectors (N x D) or uint8 pictures (N x H x H [x 3]); y: known classes; -1, None or "" for unlabeled."""
         X, y = np.asarray(X), np.asarray(y)
         collection = from_arrays(X, y)
-        config = self._config(collection)
+        config = self._config()
+        split = part(collection, config.val, 0.0)
         encoder = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else None
         with Reporter(quiet=not self.verbose) as report:
-            fitted = fit(collection, part(collection, config.val, 0.0), config, None, report, encoder)
+            fitted = fit(standardise(collection, split), split, config, None, report, encoder)
         self.model_, self.warnings_, self.history_ = fitted
         self.classes_ = new_classes(y, collection, self.n_novel)
         self.n_features_in_ = int(np.prod(X.shape[1:]))
@@ -178,7 +179,7 @@ class Discoverer(ClusterMixin, BaseEstimator):
         loaded.n_features_in_ = int(np.prod(model.modality.shape))
         return loaded
 
-    def _config(self, collection: Collection) -> Config:
+    def _config(self) -> Config:
         if self.preset not in PRESETS:
             raise UserError(f'preset "{self.preset}" is unknown: choose from {", ".join(PRESETS)}')
         seed = self.random_state

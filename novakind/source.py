@@ -10,9 +10,9 @@ from typing import Annotated
 import tyro
 
 from novakind.data import Collection, load
-from novakind.datasets import DATASETS
+from novakind.datasets import DATASETS, data_root, is_named
 from novakind.errors import UserError
-from novakind.split import Split, hide, impose, part, with_truth
+from novakind.split import Split, hide, impose, part, standardise, with_truth
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Source:
     truth: str = ""
     """A .csv with the columns path and label: what the unlabeled items really are. Scored, never trained on."""
     test: float = 0.0
-    """Share of the items kept for a final score. Data sets by name default to 0.2."""
+    """Share of the items kept for a final score. Data sets by name default to their official test part, or to
+    0.2 if they have none."""
     known: str = ""
     """Benchmark on labeled data: which classes stay labeled (5 = the first five, random:5, or names a,b,c); the
     others are hidden and become the new ones."""
@@ -35,6 +36,8 @@ class Source:
     """Benchmark: leave out unlabeled items until the hidden classes have these shares, e.g. 1/2,1/4,1/4."""
     split_seed: int = 0
     """Seed of random classes, of the imposed shares and of the parts kept out; apart from --seed."""
+    data_root: str = ""
+    """Where data sets by name are kept; by default NOVAKIND_DATA or ~/.cache/novakind."""
 
 
 def gather(source: Source, store: Path, val: float, watch: Callable[[int, int], None]) -> tuple[Collection, Split]:
@@ -42,8 +45,9 @@ def gather(source: Source, store: Path, val: float, watch: Callable[[int, int], 
     if not source.data:
         raise UserError("no data are given: name a folder, a .csv manifest, an .npz file or a data set after discover")
     path = Path(source.data)
-    if source.data in DATASETS and not path.exists():
-        collection = DATASETS[source.data]()
+    by_name = is_named(source.data, data_root(source.data_root))
+    if by_name:
+        collection = DATASETS[source.data](data_root(source.data_root))
     else:
         if not path.exists() and not path.suffix:
             raise UserError(
@@ -57,6 +61,6 @@ def gather(source: Source, store: Path, val: float, watch: Callable[[int, int], 
         collection = hide(collection, source.known, source.split_seed)
     if source.impose:
         collection = impose(collection, source.impose, source.split_seed)
-    by_name = source.data in DATASETS and not path.exists()
-    test = source.test or (0.2 if by_name else 0.0)
-    return collection, part(collection, val, test, source.split_seed)
+    test = source.test or (0.2 if by_name and collection.official_test is None else 0.0)
+    split = part(collection, val, test, source.split_seed)
+    return standardise(collection, split), split

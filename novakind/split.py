@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from novakind.data import Collection, read_manifest
 from novakind.errors import UserError
@@ -31,21 +31,36 @@ class Split:
 
 
 def part(collection: Collection, val: float, test: float, seed: int = 0) -> Split:
-    """A test and a validation part, each with the same share of every class (of the truth where it is known)."""
+    """A test and a validation part, each with the same share of every class (of the truth where it is known).
+
+    With `test` = 0, a collection that has an official test part keeps it, and the validation part comes from the rest.
+    """
     if not (0 <= val < 1 and 0 <= test < 1 and val + test < 1):
         raise UserError(f"--val {val} and --test {test} leave nothing to train on: their sum must stay below 1")
     rng = np.random.default_rng([seed, 1])
     strata = np.where(collection.truth >= 0, collection.truth, collection.labels)
+    official = official_test(collection) & (test == 0)
     train: list[np.ndarray] = []
-    held: dict[str, list[np.ndarray]] = {"val": [], "test": []}
-    for stratum in np.unique(strata):
-        members = rng.permutation(np.flatnonzero(strata == stratum))
+    held: dict[str, list[np.ndarray]] = {"val": [], "test": [np.flatnonzero(official)]}
+    for stratum in np.unique(strata[~official]):
+        members = rng.permutation(np.flatnonzero((strata == stratum) & ~official))
         tests = min(round(test * len(members)), len(members) - 1)  # each class keeps an item to train on
         vals = min(round(val * (len(members) - tests)), len(members) - tests - 1)
         held["test"].append(members[:tests])
         held["val"].append(members[tests : tests + vals])
         train.append(members[tests + vals :])
     return Split(*(np.sort(np.concatenate(groups)) for groups in (train, held["val"], held["test"])))
+
+
+def standardise(collection: Collection, split: Split) -> Collection:
+    """Normalise by the statistics of the training part alone: nothing of the test part leaks."""
+    some = split.train[:: max(1, len(split.train) // 50_000)]
+    return replace(collection, modality=collection.modality.fitted(collection.items[some]))
+
+
+def official_test(collection: Collection) -> Bool[np.ndarray, " items"]:
+    """Which items are in the official test part: none, where there is no such part."""
+    return np.zeros(len(collection), dtype=bool) if collection.official_test is None else collection.official_test
 
 
 def subset(collection: Collection, chosen: Indices) -> Collection:
@@ -56,6 +71,7 @@ def subset(collection: Collection, chosen: Indices) -> Collection:
         labels=collection.labels[chosen],
         truth=collection.truth[chosen],
         paths=tuple(collection.paths[i] for i in chosen),
+        official_test=None if collection.official_test is None else collection.official_test[chosen],
     )
 
 
@@ -99,10 +115,13 @@ def hide(collection: Collection, known: str, seed: int = 0) -> Collection:
 
 
 def impose(collection: Collection, shares: str, seed: int = 0) -> Collection:
-    """Leave out unlabeled items until the novel classes have the given shares, in the order of `truth_classes`."""
+    """Leave out unlabeled items until the novel classes have the given shares, in the order of `truth_classes`.
+
+    An official test part stays whole: the shares are those of the items to train on.
+    """
     known = len(collection.classes)
     prior = Prior.parse(shares, known, len(collection.truth_classes) - known)
-    novel = collection.labels < 0
+    novel = (collection.labels < 0) & ~official_test(collection)
     members = [np.flatnonzero(novel & (collection.truth == known + j)) for j in range(len(prior.novel))]
     total = min(len(group) / share for group, share in zip(members, prior.novel, strict=True))
     rng = np.random.default_rng([seed, 3])

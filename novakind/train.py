@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from novakind import metrics
 from novakind.collapse import diagnose
 from novakind.config import Config
 from novakind.data import Collection
+from novakind.encoders.fastnet import FastNet
 from novakind.encoders.weights import load_weights
 from novakind.errors import UserError
 from novakind.methods import Batch, Method, Stage, make_method
@@ -44,15 +46,17 @@ def fit(
     prior = Prior.parse(config.prior, len(collection.classes), config.novel)
     method = make_method(config, prior)
     sampler = make_sampler(collection, split, config)
-    model = make_model(collection, config, report, encoder)
+    model = make_model(collection, split, config, report, encoder)
     method.prepare(model)
     stages = method.stages(config.epochs or choose_epochs(sampler.steps))
     total = sum(stage.epochs for stage in stages)
     saved = run.restore() if run else None
     done = saved["epochs"] if saved else 0
     history = run.history(done) if run else []
+    kept = copy.deepcopy(model) if config.ema else model  # the weights, or their running average, that are evaluated
     if saved:
         model.load_state_dict(saved["model"])
+        kept.load_state_dict(saved["kept"])
 
     report.begin("training", total, done)
     for number, stage in enumerate(stages):
@@ -75,23 +79,25 @@ def fit(
                 for batch in batches(collection, model, stage, config, items, progress):
                     for name, term in take_step(model, method, optimizer, batch).items():
                         sums[name] += term / sampler.steps
+                if config.ema:
+                    move_towards(kept, model, config.ema)
             check_finite(sums, before + epoch + 1)
-            line, warning = watch(model, collection, split, prior)
+            line, warning = watch(kept, collection, split, prior)
             line = {f"loss/{name}": value for name, value in sums.items()} | {"loss/total": sum(sums.values())} | line
             head = {"epoch": before + epoch + 1, "stage": stage.name, "lr": lr, "seconds": time.monotonic() - started}
             history.append(head | line | ({"warning": warning} if warning else {}))
             if run:
                 run.log(history[-1])
-                run.checkpoint(state_of(model, optimizer, before + epoch + 1))
+                run.checkpoint(state_of(model, kept, optimizer, before + epoch + 1))
             report.epoch(history[-1], total)
     report.end()
 
     def embed() -> tuple[np.ndarray, np.ndarray]:
-        return predict(model, collection.items[split.train])[0], collection.labels[split.train]
+        return predict(kept, collection.items[split.train])[0], collection.labels[split.train]
 
-    method.finish(model, embed)
-    _, warning = watch(model, collection, split, prior)
-    return model.eval(), [warning] if warning else [], history
+    method.finish(kept, embed)
+    _, warning = watch(kept, collection, split, prior)
+    return kept.eval(), [warning] if warning else [], history
 
 
 def take_step(model: Model, method: Method, optimizer: torch.optim.Optimizer, batch: Batch) -> dict[str, float]:
@@ -123,7 +129,9 @@ def make_sampler(collection: Collection, split: Split, config: Config) -> Sample
     )
 
 
-def make_model(collection: Collection, config: Config, report: Reporter, encoder: nn.Module | None = None) -> Model:
+def make_model(
+    collection: Collection, split: Split, config: Config, report: Reporter, encoder: nn.Module | None = None
+) -> Model:
     """The untrained model, the same for the same seed."""
     torch.manual_seed(derive(config.seed))
     categories = (*collection.classes, *(f"new-{number + 1}" for number in range(config.novel)))
@@ -131,6 +139,9 @@ def make_model(collection: Collection, config: Config, report: Reporter, encoder
     name = config.encoder if encoder is None else CUSTOM
     card = Card(name, config.head, config.dim, config.tau, len(collection.classes), categories, settings)
     model = Model(card, encoder)
+    if isinstance(model.encoder, FastNet):
+        some = split.train[:: max(1, len(split.train) // 2000)]
+        model.encoder.whiten(model.modality.normalise(model.modality.collate(collection.items[some])))
     if config.encoder_weights:
         for left_out in load_weights(model.encoder, Path(config.encoder_weights)):
             report.say(f"{config.encoder_weights}: {left_out}")
@@ -191,6 +202,13 @@ def watch(model: Model, collection: Collection, split: Split, prior: Prior) -> t
     return line, diagnose(logp[unlabeled], prior)
 
 
+@torch.no_grad()
+def move_towards(kept: Model, model: Model, decay: float) -> None:
+    """The running average of weights and of batch statistics, after a step; counters are copied."""
+    for average, latest in zip(kept.state_dict().values(), model.state_dict().values(), strict=True):
+        average.lerp_(latest, 1 - decay) if average.is_floating_point() else average.copy_(latest)
+
+
 def check_finite(sums: dict[str, float], epoch: int) -> None:
     broken = [name for name, value in sums.items() if not np.isfinite(value)]
     if broken:
@@ -199,5 +217,11 @@ def check_finite(sums: dict[str, float], epoch: int) -> None:
         )
 
 
-def state_of(model: Model, optimizer: torch.optim.Optimizer, epochs: int) -> dict:
-    return {"epochs": epochs, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+def state_of(model: Model, kept: Model, optimizer: torch.optim.Optimizer, epochs: int) -> dict:
+    """What a checkpoint holds; without an average `kept` is the model, and torch writes shared tensors once."""
+    return {
+        "epochs": epochs,
+        "model": model.state_dict(),
+        "kept": kept.state_dict(),
+        "optimizer": optimizer.state_dict(),
+    }

@@ -14,6 +14,7 @@ from torch import nn
 
 from novakind.encoders import ENCODERS, build
 from novakind.encoders.convnet import ConvNet
+from novakind.encoders.fastnet import FastNet
 from novakind.encoders.mlp import MLP
 from novakind.encoders.mobilenet import MobileNetV2
 from novakind.encoders.resnet import ResNet
@@ -402,3 +403,18 @@ def test_timm_absent(monkeypatch):
     monkeypatch.setitem(sys.modules, "timm", None)
     with pytest.raises(UserError, match=re.escape("pip install 'novakind[timm]'")):
         build("timm:resnet18", (3, 32, 32))
+
+
+def test_fastnet_whitens_patches():
+    torch.manual_seed(0)
+    images = torch.randn(40, 3, 32, 32).cumsum(2) * torch.tensor([1.0, 2.0, 0.5]).view(3, 1, 1)  # correlated pixels
+    encoder = build("fastnet", (3, 32, 32))
+    assert isinstance(encoder, FastNet)
+    encoder.whiten(images)
+    outputs = encoder.stem(images).movedim(1, 0).flatten(1)[:12]
+    second_moments = outputs @ outputs.T / outputs.shape[1]
+    torch.testing.assert_close(second_moments, torch.eye(12), atol=0.02, rtol=0)
+    assert torch.equal(encoder.stem.weight[:12], -encoder.stem.weight[12:])
+    assert encoder(images).shape == (40, encoder.dim)
+    with pytest.raises(UserError, match="too small"):
+        encoder.whiten(images[..., :8, :8])

@@ -13,7 +13,6 @@ import torch
 from PIL import Image as Pillow
 from torch import Tensor
 
-from novakind.data import with_statistics
 from novakind.modality import from_settings
 from novakind.modality.image import (
     Image,
@@ -308,7 +307,7 @@ def test_pick_chooses_with_the_chance_given(chance, low, high):
 def test_normalise_centres_and_scales_with_the_statistics_of_the_rows():
     rng = np.random.default_rng(0)
     rows = np.stack([rng.integers(low, low + 60, (300, 12, 12), dtype=np.uint8) for low in (0, 90, 190)], 1)
-    modality = with_statistics(rows)
+    modality = Image(rows.shape[2]).fitted(rows)
     batch = modality.collate(rows)
     assert batch.min() >= 0
     assert batch.max() <= 1
@@ -318,7 +317,7 @@ def test_normalise_centres_and_scales_with_the_statistics_of_the_rows():
     torch.testing.assert_close(ready.std((0, 2, 3)), torch.ones(3), rtol=0, atol=2e-3)
     literal = (batch - torch.tensor(modality.mean).view(3, 1, 1)) / torch.tensor(modality.std).view(3, 1, 1)
     torch.testing.assert_close(ready, literal, rtol=0, atol=1e-5)
-    black = with_statistics(np.zeros((4, 3, 8, 8), np.uint8))  # no deviation to divide by
+    black = Image(8).fitted(np.zeros((4, 3, 8, 8), np.uint8))  # no deviation to divide by
     assert black.normalise(black.collate(np.zeros((4, 3, 8, 8), np.uint8))).abs().max() == 0
 
 

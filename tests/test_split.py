@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from novakind.data import Collection, from_arrays
 from novakind.errors import UserError
-from novakind.split import hide, impose, part, with_truth
+from novakind.split import hide, impose, part, subset, with_truth
 
 checked = settings(deadline=None, derandomize=True, max_examples=40)
 NAMES = ("airplane", "bird", "car", "cat", "deer", "ship")
@@ -141,6 +141,53 @@ def test_parts_depend_on_their_seed_alone():
 def test_parts_that_leave_nothing_are_refused(val, test):
     with pytest.raises(UserError, match="leave nothing to train on: their sum must stay below 1"):
         part(labeled(), val, test)
+
+
+def divided() -> Collection:
+    """With an official test part: every fifth item."""
+    collection = labeled((30, 60, 20, 50, 40, 10))
+    return replace(collection, official_test=np.arange(len(collection)) % 5 == 0)
+
+
+def test_the_official_test_part_is_kept_unless_a_share_is_asked_for():
+    collection = divided()
+    split = part(collection, 0.25, 0.0)
+    assert split.test.tolist() == list(range(0, 210, 5))
+    assert sorted([*split.train, *split.val]) == [number for number in range(210) if number % 5]
+    for stratum in range(6):
+        count = int(((collection.truth == stratum) & ~collection.official_test).sum())
+        assert abs((collection.truth[split.val] == stratum).sum() - 0.25 * count) <= 0.5
+    assert part(collection, 0.25, 0.0, seed=1).test.tolist() == split.test.tolist()
+    assert part(collection, 0.25, 0.0, seed=1).val.tolist() != split.val.tolist()
+    asked, plain = part(collection, 0.1, 0.3), part(labeled((30, 60, 20, 50, 40, 10)), 0.1, 0.3)
+    assert asked.test.tolist() == plain.test.tolist()
+
+
+def test_a_class_that_is_only_in_the_test_part_is_not_trained_on():
+    collection = labeled()
+    split = part(replace(collection, official_test=collection.truth == 3), 0.2, 0.0)
+    assert split.test.tolist() == np.flatnonzero(collection.truth == 3).tolist()
+    assert 3 not in collection.truth[split.train]
+
+
+def test_the_official_test_part_follows_hide_impose_and_subset():
+    collection = divided()
+    where = dict(zip(collection.paths, collection.official_test, strict=True))
+    hidden = hide(collection, "deer,cat,bird")
+    imposed = impose(hidden, "1/4,1/4,1/2")
+    for result in (hidden, imposed, subset(imposed, np.arange(10, 90, 3))):
+        consistent(result, collection)
+        assert [where[path] for path in result.paths] == result.official_test.tolist()
+    held = [path for path in collection.paths if where[path]]
+    assert [path for path in imposed.paths if where[path]] == held  # whole
+    assert [imposed.paths[number] for number in part(imposed, 0.1, 0.0).test] == held
+    rest = ~imposed.official_test & (imposed.labels < 0)
+    counts = np.bincount(imposed.truth[rest], minlength=6)[3:]
+    before = np.bincount(hidden.truth[~hidden.official_test], minlength=6)[3:]
+    total = min(before / [0.25, 0.25, 0.5])
+    assert np.abs(counts - total * np.array([0.25, 0.25, 0.5])).max() <= 0.5
+    assert impose(hide(labeled(), "3"), "uniform").official_test is None
+    assert collection.digest() != labeled().digest()
 
 
 def files(*labels: str) -> Collection:

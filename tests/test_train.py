@@ -22,11 +22,11 @@ from novakind.data import Collection, from_arrays
 from novakind.errors import UserError
 from novakind.metrics import scores
 from novakind.modality.image import Image
-from novakind.model import predict
+from novakind.model import Card, Model, predict
 from novakind.run import Run
 from novakind.source import Source, gather
 from novakind.split import part
-from novakind.train import fit
+from novakind.train import fit, move_towards
 
 
 def blobs(known: int = 3, novel: int = 3, items: int = 600) -> Collection:
@@ -44,6 +44,11 @@ def novel_acc(collection: Collection, config: Config) -> float:
     return scores(collection.truth[split.test], logp, len(collection.classes), "test")["novel_acc/test/agnostic"]
 
 
+def make_card() -> Card:
+    settings = blobs().modality.settings()
+    return Card("mlp", "linear", 8, 0.1, 1, ("a", "new-1"), settings)
+
+
 QUICK = Config(novel=3, batch=64, epochs=15, optim=Optim(lr=0.05))
 
 
@@ -55,6 +60,7 @@ def test_finds_hidden_blobs():
     "change",
     [
         {"head": "linear"},
+        {"ema": 0.9},
         {"steps": "alternating"},
         {"proportionate": True},
         {"optim": Optim("adamw", lr=0.003, schedule="cosine")},
@@ -82,6 +88,15 @@ def test_same_seed_same_bytes_and_another_seed_others():
     ]
     assert np.array_equal(outputs[0], outputs[1])
     assert not np.allclose(outputs[0], outputs[2])
+
+
+def test_the_average_of_the_weights_is_what_is_kept():
+    slow, fast = Model(card := make_card()), Model(card)
+    before = {name: tensor.clone() for name, tensor in slow.state_dict().items()}
+    move_towards(slow, fast, 0.75)
+    for name, tensor in slow.state_dict().items():
+        if tensor.is_floating_point():
+            torch.testing.assert_close(tensor, 0.75 * before[name] + 0.25 * fast.state_dict()[name])
 
 
 def test_more_or_fewer_categories_than_there_are():
@@ -114,7 +129,7 @@ def test_both_kinds_of_items_are_needed(known, reason):
 def test_a_stopped_run_goes_on_as_if_nothing_had_happened(tmp_path, monkeypatch):
     collection = blobs()
     split = part(collection, 0.1, 0.0)
-    config = replace(QUICK, epochs=6, objective=Objective(weighting="adaptive"), optim=Optim("muon", lr=0.02))
+    config = replace(QUICK, epochs=6, ema=0.8, objective=Objective(weighting="adaptive"), optim=Optim("muon", lr=0.02))
     whole, _, _ = fit(collection, split, config, Run.claim(tmp_path / "whole"))
 
     checkpoint = Run.checkpoint

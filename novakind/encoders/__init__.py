@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from novakind.encoders.convnet import ConvNet
+from novakind.encoders.fastnet import FastNet
 from novakind.encoders.mlp import MLP
 from novakind.encoders.mobilenet import MobileNetV2
 from novakind.encoders.resnet import ResNet
@@ -19,6 +20,7 @@ Shape = tuple[int, ...]
 # Each constructor takes the shape of one item: (3, height, width) for images, (length,) for feature vectors.
 ENCODERS: dict[str, Callable[[Shape], nn.Module]] = {
     "convnet": lambda shape: ConvNet(size=min(shape[1:])),
+    "fastnet": lambda shape: FastNet(),
     "resnet18": lambda shape: ResNet(18, "imagenet"),
     "resnet18-cifar": lambda shape: ResNet(18, "cifar"),
     "resnet18-cifar-pool": lambda shape: ResNet(18, "cifar-pool"),

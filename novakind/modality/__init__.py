@@ -24,6 +24,10 @@ class Modality(Protocol):
         """The shape of one item as the encoder sees it."""
         ...
 
+    def fitted(self, rows: np.ndarray) -> Modality:
+        """The same kind of data, normalised by the statistics of these rows."""
+        ...
+
     def read(self, path: Path) -> np.ndarray:
         """Decode a file into a row; raises `UnreadableError` with the reason for whatever it cannot read."""
         ...

@@ -44,6 +44,10 @@ class Features:
         std[std <= 1e-7 * np.abs(rows).max(0)] = 1.0
         return cls(tuple(rows.mean(0, dtype=np.float64).tolist()), tuple(std.tolist()))
 
+    def fitted(self, rows: np.ndarray) -> Features:
+        """The same with the statistics of these rows."""
+        return Features.of(rows)
+
     @property
     def shape(self) -> tuple[int, ...]:
         return (len(self.mean),)
