@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 import tyro
 
 from novakind import __version__
@@ -16,15 +16,10 @@ from novakind.config import PRESETS, Config
 from novakind.demo import run_demo
 from novakind.discovery import Discovery
 from novakind.errors import UserError
-from novakind.export import to_csv, to_folders, to_npz
 from novakind.fetch import DataCommand, show_data
-from novakind.inbox import read_items
-from novakind.model import load_model, predict
-from novakind.progress import Reporter
-from novakind.report import write_report
-from novakind.run import Run, csv_bytes, write_atomic
-from novakind.source import Source, gather
-from novakind.workflow import run_discover, thumbnails
+from novakind.source import Source
+from novakind.verbs import draw_again, sort_new_items, take_away
+from novakind.workflow import run_discover
 
 
 @dataclass(frozen=True)
@@ -88,8 +83,9 @@ class ExportCommand:
     """The run folder."""
     out: Path
     """The folder or file to write."""
-    to: Literal["folders", "csv", "npz"] = "csv"
-    """folders: files in one folder for each category; csv: path, label and probability; npz: arrays."""
+    to: Literal["auto", "folders", "csv", "npz"] = "auto"
+    """folders: files in one folder for each category; csv: path, label and probability; npz: arrays; auto: by the
+    ending of --out."""
     link: bool = False
     """With folders: link to the files instead of copying them."""
     everything: bool = False
@@ -104,82 +100,28 @@ def show_discover(command: DiscoverCommand) -> None:
     data = Path(command.source.data)
     path = command.out or Path("runs") / (data.resolve().stem if data.exists() else data.name)
     _, _, results = run_discover(command.source, command.config, path, command.fresh, command.quiet)
-    print(Discovery.load(path).table())
+    print(Discovery.load(path).table(min(120, shutil.get_terminal_size((100, 24)).columns)))
+    print()
     for name, value in results["metrics"].items():
-        if "_acc/" in name and "/val/" not in name:
-            print(f"{name:28} {100 * value:5.1f} %")
-    print(f"report: {path / 'report.html'}")
+        kind, split, protocol = name.split("/")
+        if kind.endswith("_acc") and protocol == "agnostic" and (split != "val" or kind == "known_acc"):
+            what = {"known_acc": "known classes recognised", "novel_acc": "new categories right"}[kind]
+            where = {"train": "items trained on", "val": "items kept aside", "test": "test items"}[split]
+            print(f"{what + ', ' + where:42} {100 * value:5.1f} %   {name}")
+    print(f"look at it:   {path / 'report.html'}  (opens in a browser)")
+    print(f"take it away: novakind export {path} --out sorted")
 
 
 def show_predict(command: PredictCommand) -> None:
-    model = load_model(Run(command.run).model_file)
-    rows: list[list[Any]] = []
-    skipped: list[tuple[str, str]] = []
-    for names, batch in read_items(command.items, model, skipped):
-        _, logp = predict(model, batch)
-        for name, line in zip(names, logp, strict=True):
-            best = int(line.argmax())
-            rows.append([name, model.card.categories[best], f"{np.exp(line[best]):.6f}"])
-    for path, reason in skipped:
-        print(f"skipped {path}: {reason}", file=sys.stderr)
-    if not rows:
-        raise UserError(
-            f"none of the given items can be read ({len(skipped)} skipped): give images, or an .npz for vectors"
-        )
-    table = csv_bytes(["path", "category", "probability"], rows)
-    if command.out is None:
-        sys.stdout.buffer.write(table)
-    else:
-        write_out(command.out, lambda path: write_atomic(path, table))
-        print(f"{len(rows)} items sorted, {len(skipped)} skipped: {command.out}")
+    sort_new_items(command.run, command.items, command.out)
 
 
 def show_report(command: ReportCommand) -> None:
-    settings = Run(command.run).settings()
-    kept = {key: value for key, value in settings["data"].items() if key != "digest"}
-    thumbnail: Callable[[int], bytes | None] = no_picture
-    try:
-        with Reporter() as report:
-            collection, _ = gather(Source(**kept), command.run / "store", settings["val"], report.decoding)
-        if collection.digest() == settings["data"]["digest"]:
-            thumbnail = thumbnails(collection)
-        else:
-            print("the data have changed since the run: the report shows no pictures", file=sys.stderr)
-    except UserError as error:
-        print(f"the report shows no pictures, because {error}", file=sys.stderr)
-    print(write_report(command.run, thumbnail))
-
-
-def no_picture(number: int) -> None:
-    return None
+    print(draw_again(command.run))
 
 
 def show_export(command: ExportCommand) -> None:
-    discovery = Discovery.load(command.run)
-    if command.to == "csv":
-        write_out(command.out, lambda path: to_csv(discovery, path))
-        print(f"{len(discovery.paths)} items: {command.out}")
-    elif command.to == "npz":
-        write_out(command.out, lambda path: to_npz(discovery, path))
-        print(f"{len(discovery.paths)} items: {command.out}")
-    else:
-        source = Path(Run(command.run).settings()["data"]["data"])
-        root = source if source.is_dir() else source.parent
-        written: list[Any] = []
-        write_out(
-            command.out,
-            lambda path: written.extend(to_folders(discovery, path, root, command.link, command.everything)),
-        )
-        count, gone = written
-        print(f"{count} files in {command.out}" + (f"; {len(gone)} are gone, e.g. {gone[0]}" if gone else ""))
-
-
-def write_out(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a result where the user asked for it; refuse in a sentence where that cannot be."""
-    try:
-        write(path)
-    except OSError as error:
-        raise UserError(f"{path} cannot be written ({error.strerror}): give another place with --out") from None
+    print(take_away(command.run, command.out, command.to, command.link, command.everything))
 
 
 COMMANDS: dict[str, tuple[type, Callable[[Any], None]]] = {

@@ -19,17 +19,17 @@ def diagnose(logp: Float[np.ndarray, "items classes"], prior: Prior) -> str | No
     spread = float(probs.std(0).max())
     if len(prior.novel) > 1 and spread < 0.1 * largest and entropy > 0.8 * prior.entropy():
         return (
-            "collapse: every unlabeled item gets nearly the same prediction, the prior itself; "
-            "raise --objective.var or --objective.swapped-sharpened, or lower --objective.kl"
+            "collapse: every unlabeled item gets nearly the same answer; train longer with --epochs; if that does not "
+            "help, raise --objective.var or --objective.swapped-sharpened, or lower --objective.kl"
         )
     if len(prior.novel) > 1 and novel.max() > largest + 0.8 * (1 - largest):
         return (
-            f"collapse: {novel.max():.0%} of the unlabeled items fall into one new category; "
-            "raise --objective.kl, lower --objective.entropy or --optim.lr, or look for fewer categories"
+            f"collapse: {novel.max():.0%} of the unlabeled items fall into one new category; train longer with "
+            "--epochs, or look for fewer categories; else raise --objective.kl, or lower --objective.entropy"
         )
     if novel.sum() < 0.1:
         return (
-            f"collapse: {1 - novel.sum():.0%} of the unlabeled items are taken for known classes; "
-            "raise --objective.kl, or --objective.novel-mass to 1"
+            f"collapse: {1 - novel.sum():.0%} of the unlabeled items are taken for known classes; train longer with "
+            "--epochs; if that does not help, raise --objective.kl, or --objective.novel-mass to 1"
         )
     return None

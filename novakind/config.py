@@ -116,8 +116,8 @@ class Config:
     """Share of the items kept out of training to watch it."""
     ema: float = 0.0
     """Decay, by step, of the running average of the weights that is evaluated and kept; 0 keeps the last weights."""
-    device: str = "auto"
-    """auto, cpu or cuda."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """auto takes a GPU where there is one."""
     objective: Objective = field(default_factory=Objective)
     optim: Optim = field(default_factory=Optim)
     image: ImageAugment = field(default_factory=ImageAugment)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -64,12 +65,17 @@ def load(path: Path, store: Path, size: int = 0, watch: Watch = lambda done, tot
     `size` is the side of the pictures in pixels; 0 chooses it from the pictures, at most 64.
     """
     if path.is_dir():
-        names, labels = _walk(path)
-        return _from_files(path.resolve().name, path, names, labels, store, size, watch)
+        names, labels, passed_over = _walk(path)
+        collection = _from_files(path.resolve().name, path, names, labels, store, size, watch)
+        return replace(collection, skipped=(*collection.skipped, *passed_over))
     if not path.exists():
         raise UserError(f"{path} does not exist: give a folder, a .csv manifest or an .npz file")
     if path.suffix.lower() == ".csv":
         names, labels = read_manifest(path)
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
+            raise UserError(f"{path} names {twice[0]} more than once, but an item has one row: remove the others")
+        labels = ["" if label == UNLABELED else label for label in labels]
         return _from_files(path.stem, path.parent, names, labels, store, size, watch)
     if path.suffix.lower() == ".npz":
         if size:
@@ -142,21 +148,26 @@ def _is_missing(value: object) -> bool:
     return value is None or value == "" or value == -1 or value != value  # NaN differs from itself
 
 
-def _walk(root: Path) -> tuple[list[str], list[str]]:
-    """Paths relative to `root` and their labels: the name of the top folder, "" for those below `unlabeled/`."""
-    names, labels = [], []
+def _walk(root: Path) -> tuple[list[str], list[str], list[tuple[str, str]]]:
+    """Paths below `root`, their labels (the top folder; "" below `unlabeled/`), and what is passed over, and why."""
+    names, labels, passed_over = [], [], []
     for file in sorted(root.rglob("*")):
         inside = file.relative_to(root)
-        if len(inside.parts) < 2 or any(part.startswith(".") for part in inside.parts) or not file.is_file():
+        if any(part.startswith(".") for part in inside.parts) or file.is_dir():
             continue
-        names.append(inside.as_posix())
-        labels.append("" if inside.parts[0] == UNLABELED else inside.parts[0])
+        if not file.is_file():
+            passed_over.append((inside.as_posix(), "a broken link" if file.is_symlink() else "not a file"))
+        elif len(inside.parts) < 2:
+            passed_over.append((inside.as_posix(), "not in the folder of a class"))
+        else:
+            names.append(inside.as_posix())
+            labels.append("" if inside.parts[0] == UNLABELED else inside.parts[0])
     if not names:
         raise UserError(
             f"{root} holds no file in a sub-folder: put known items into one folder for each class, "
             f"and the rest into {UNLABELED}/"
         )
-    return names, labels
+    return names, labels, passed_over
 
 
 def read_manifest(path: Path, labels: bool = True) -> tuple[list[str], list[str]]:
@@ -172,7 +183,11 @@ def read_manifest(path: Path, labels: bool = True) -> tuple[list[str], list[str]
         raise UserError(f"{path} holds no row: give a header path,label and one row an item")
     for column in ("path", "label") if labels else ("path",):
         if column not in rows[0]:
-            raise UserError(f'{path} has no column "{column}": its first line must be path,label')
+            found = ", ".join(str(name) for name in rows[0])
+            raise UserError(
+                f'{path} has no column "{column}" among those it has ({found}): its first line must be path,label, '
+                "with commas between"
+            )
     return [row["path"] or "" for row in rows], [(row.get("label") or "").strip() for row in rows]
 
 
@@ -181,12 +196,12 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             return dict(file)
-    except (OSError, ValueError, EOFError) as error:
+    except OSError as error:
+        raise UserError(f"{path} cannot be opened ({error.strerror or error}): give a readable .npz file") from None
+    except Exception:  # numpy, zipfile and zlib each have their own ways to say so, none of them for users
         raise UserError(
-            f"{path} cannot be read as .npz ({error}): write it with numpy.savez(path, X=..., y=...)"
+            f"{path} is no .npz file of plain arrays, or damaged: write it with numpy.savez(path, X=..., y=...)"
         ) from None
-    except Exception as error:  # zipfile's own errors
-        raise UserError(f"{path} is damaged ({error}): write it again with numpy.savez(path, X=..., y=...)") from None
 
 
 def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:

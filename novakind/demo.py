@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,18 +69,19 @@ def run_demo(folder: Path, seed: int) -> None:
         flush=True,
     )
     collection, split, results = run_discover(source, config, path)
-    print(Discovery.load(path).table())
+    print(Discovery.load(path).table(min(120, shutil.get_terminal_size((100, 24)).columns)))
     _, _, naive_results = run_discover(source, supervised(config), folder / "supervised", quiet=True)
-    print("\n                                    known accuracy   novel ACC     (test part, 20 % of the items)")
+    print("\nOn the fifth of the pictures that was kept for testing:")
+    print(f"{'':48} known digits right   hidden digits right")
     for title, known, novel in (
         ("k-means on the pixels", None, kmeans_on_pixels(collection, split)),
         ("supervised features + k-means", *pair(naive_results, "aware")),
-        ("novakind, told which are novel", *pair(results, "aware")),
-        ("novakind, not told", *pair(results, "agnostic")),
+        ("novakind, told which are known and which hidden", *pair(results, "aware")),
+        ("novakind, not told that either", *pair(results, "agnostic")),
     ):
-        shown = "     -" if known is None else f"{100 * known:6.1f}"
-        print(f"{title:34}  {shown:>12} %  {100 * novel:8.1f} %")
-    print(f"\nminutes of training: {results['minutes']}\nreport: {path / 'report.html'}  (open it in a browser)")
+        shown = "-" if known is None else f"{100 * known:.1f} %"
+        print(f"{title:48} {shown:>18} {100 * novel:19.1f} %")
+    print(f"\ntraining took {60 * results['minutes']:.0f} s; look at the page {path / 'report.html'} in a browser")
 
 
 def pair(results: dict[str, Any], protocol: str) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import numbers
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def discover(collection: Collection, split: Split, config: Config, run: Run, rep
     write_atomic(run.model_file, to_bytes(model))
     run.write_csv(
         "predictions.csv",
-        ["path", "split", "label", "truth", "category", "name", "probability"],
+        ["path", "split", "label", "truth", "id", "category", "probability"],
         prediction_rows(collection, splits, model, logp),
     )
     run.write_arrays("embeddings.npz", embedding=embedding, logp=logp)
@@ -137,7 +138,7 @@ class Discoverer(ClusterMixin, BaseEstimator):
         with Reporter(quiet=not self.verbose) as report:
             fitted = fit(standardise(collection, split), split, config, None, report, encoder)
         self.model_, self.warnings_, self.history_ = fitted
-        self.classes_ = new_classes(y, collection, self.n_novel)
+        self.classes_ = new_classes(y, collection, self.model_.card.categories)
         self.n_features_in_ = int(np.prod(X.shape[1:]))
         self.labels_ = self.predict(X)
         return self
@@ -170,8 +171,9 @@ class Discoverer(ClusterMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | Path, encoder: nn.Module | None = None) -> Discoverer:
-        """A fitted Discoverer from `save`, or from the model.safetensors of a run."""
-        model = load_model(Path(path), encoder)
+        """A fitted Discoverer from `save`, or from a run folder."""
+        file = Path(path) / "model.safetensors" if Path(path).is_dir() else Path(path)
+        model = load_model(file, encoder)
         names, known = model.card.categories, model.card.known
         loaded = cls(n_novel=len(names) - known)
         loaded.model_ = model
@@ -183,6 +185,10 @@ class Discoverer(ClusterMixin, BaseEstimator):
         if self.preset not in PRESETS:
             raise UserError(f'preset "{self.preset}" is unknown: choose from {", ".join(PRESETS)}')
         seed = self.random_state
+        if not isinstance(self.n_novel, numbers.Integral):
+            raise UserError(f"n_novel={self.n_novel!r} is no whole number: give the number of new categories")
+        if not isinstance(seed, (numbers.Integral, np.random.RandomState, np.random.Generator, type(None))):
+            raise UserError(f"random_state={seed!r} is no seed: give a whole number, a numpy generator, or None")
         if seed is None:
             seed = np.random.default_rng().integers(2**31)
         elif isinstance(seed, (np.random.RandomState, np.random.Generator)):
@@ -207,24 +213,32 @@ def change(config: Any, name: str, value: Any) -> Any:
     first, _, rest = name.partition(".")
     if not hasattr(config, first):
         raise UserError(f'"{name}" is no setting: see the fields of novakind.config.Config')
-    return replace(config, **{first: change(getattr(config, first), rest, value) if rest else value})
+    try:
+        return replace(config, **{first: change(getattr(config, first), rest, value) if rest else value})
+    except TypeError:
+        raise UserError(f"{name} = {value!r} is of the wrong type: see the fields of novakind.config.Config") from None
 
 
-def new_classes(y: np.ndarray, collection: Collection, novel: int) -> np.ndarray:
-    """The known classes as y has them, then new ones of the same type."""
-    known = [None] * len(collection.classes)
+def new_classes(y: np.ndarray, collection: Collection, names: tuple[str, ...]) -> np.ndarray:
+    """The known classes as y has them, then new ones: numbers that go on after the largest known one, or `names`."""
+    known: list[Any] = [None] * len(collection.classes)
     for value, label in zip(y.tolist(), collection.labels.tolist(), strict=True):
         if label >= 0:
             known[label] = value
     if all(isinstance(value, (int, float)) for value in known):
-        first = int(max(value for value in known if value is not None)) + 1
-        return np.array([*known, *range(first, first + novel)])
-    return np.array([*known, *(f"new-{number + 1}" for number in range(novel))])
+        return np.array([*known, *following(max(known), len(names) - len(known))])
+    return np.array([*known, *names[len(known) :]])
+
+
+def following(largest: float, count: int) -> range:
+    """The next whole numbers; never -1, which means unlabeled."""
+    first = max(int(largest) + 1, 0)
+    return range(first, first + count)
 
 
 def class_values(names: tuple[str, ...], known: int) -> np.ndarray:
     """Class names as numbers where all known ones are whole numbers."""
     if all(name.lstrip("-").isdigit() for name in names[:known]):
         numbers = [int(name) for name in names[:known]]
-        return np.array([*numbers, *range(max(numbers) + 1, max(numbers) + 1 + len(names) - known)])
+        return np.array([*numbers, *following(max(numbers), len(names) - known)])
     return np.array(names)

@@ -71,7 +71,7 @@ class Discovery:
         if not len(rows) == len(embedding) == len(logp) or logp.shape[1] != len(results["classes"]):
             found = f"{len(rows)} predictions of {len(results['classes'])} classes but arrays of shape {logp.shape}"
             raise UserError(f"{run} has {found}, which must agree: run the same command again to write them anew")
-        category = np.array([int(row["category"]) for row in rows], dtype=np.int64)
+        category = np.array([int(row["id"]) for row in rows], dtype=np.int64)
         probability = np.array([float(row["probability"]) for row in rows], dtype=np.float64)
         for array in (category, probability, embedding, logp):
             array.flags.writeable = False
@@ -132,11 +132,11 @@ class Discovery:
         """The categories as text for a terminal of `width` columns, the new ones first."""
         ordered = sorted(self.categories, key=lambda category: not category.is_new)
         judged = any(one.majority for one in ordered)
-        rows = [["id", "category", "items", "labeled", "sure", *(["mostly", "pure"] if judged else [])]]
+        rows = [["category", "items", "labeled", "sure", *(["mostly", "pure"] if judged else [])]]
         for one in ordered:
             counts = [str(one.size), str(one.labeled or "-"), percent(one.confidence)]
             truth = [clip(one.majority, 12), percent(one.purity)] if judged else []
-            rows.append([str(one.id), clip(one.name, 20), *counts, *truth])
+            rows.append([clip(one.name, 20), *counts, *truth])
         widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
         space = width - sum(widths) - 2 * len(widths)
         shown = max(1, min(3, space // 12))
@@ -146,7 +146,7 @@ class Discovery:
         for row, example in zip(rows, ["examples", *examples], strict=True):
             cells = []
             for column, (cell, size) in enumerate(zip(row, widths, strict=True)):
-                is_text = column in (1, 5)  # names stand left, numbers right
+                is_text = column in (0, 4)  # names stand left, numbers right
                 cells.append(set_cell_size(cell, size) if is_text else cell.rjust(size))
             lines.append("  ".join([*cells, example]).rstrip())
         return "\n".join(lines)

@@ -23,7 +23,7 @@ def to_csv(discovery: Discovery, path: Path) -> None:
     """`path,label` and how each label came about: a manifest that can be loaded as the next collection."""
     with replacing(path) as part, part.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
         writer = csv.writer(file)
-        writer.writerow(["path", "label", "given", "category", "probability"])
+        writer.writerow(["path", "label", "given", "id", "probability"])
         writer.writerows(
             zip(
                 discovery.paths,
@@ -61,8 +61,17 @@ def to_folders(
         raise UserError("these items are rows of an array and only files go into folders: export csv or npz instead")
     if destination.exists() and not destination.is_dir():
         raise UserError(f"{destination} is a file, and an export needs a folder: name another destination")
+    if destination.resolve() == root.resolve() or root.resolve() in destination.resolve().parents:
+        raise UserError(
+            f"{destination} is in the data folder, where exported files would pass for data: name another destination"
+        )
     folders, gone, used = folder_names((*discovery.names, *discovery.final)), [], Counter()
     chosen = [item for item, label in enumerate(discovery.labels) if everything or not label]
+    if chosen and not any((root / discovery.paths[item]).exists() for item in chosen):
+        raise UserError(
+            f"none of the {len(chosen)} files is in {root}, where the run found them: put the data folder back, "
+            "or run novakind discover again from its new place"
+        )
     for item in chosen:
         source, folder = root / discovery.paths[item], destination / folders[discovery.final[item]]
         if not source.is_file() or not os.access(source, os.R_OK):

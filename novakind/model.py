@@ -111,14 +111,14 @@ def to_bytes(model: Model) -> bytes:
 
 def load_model(path: Path, encoder: nn.Module | None = None) -> Model:
     """A model as `to_bytes` wrote it; one with an encoder of the user's own needs that module again."""
+    if not path.is_file():
+        raise UserError(
+            f"{path} does not exist: train first with novakind discover, or give the folder of a finished run"
+        )
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 not a dict
-    except FileNotFoundError:
-        raise UserError(
-            f"{path} does not exist: train first with novakind discover, or give the folder of a finished run"
-        ) from None
     except (SafetensorError, OSError) as error:
         raise UserError(
             f"{path} is damaged ({error}): run the same novakind discover command again to restore it"

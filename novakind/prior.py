@@ -61,7 +61,7 @@ class Prior:
         if text.strip() == "uniform":
             return cls.uniform(known, novel)
         try:
-            shares = tuple(float(Fraction(part.strip())) for part in text.split(","))
+            shares = tuple(read_share(part.strip()) for part in text.split(","))
         except (ValueError, ArithmeticError):  # not a number, 1/0, or 1e999
             raise UserError(
                 f'the prior "{text}" is not a list of numbers: write uniform, or shares such as 1/2,1/4,1/4'
@@ -71,7 +71,9 @@ class Prior:
                 f'the prior "{text}" has {len(shares)} shares, but --novel asks for {novel} categories: '
                 f"give {novel} shares that sum to 1"
             )
-        return cls(known, shares)
+        total = sum(shares)
+        rounded = 1e-6 < abs(total - 1) < 0.005 * novel and min(shares) > 0  # 0.333,0.333,0.333 and the like
+        return cls(known, tuple(share / total for share in shares) if rounded else shares)
 
     @property
     def classes(self) -> int:
@@ -90,3 +92,8 @@ class Prior:
     def entropy(self) -> float:
         """H(p_U) in nats: the entropy of a model that has learnt nothing but the prior."""
         return -sum(share * math.log(share) for share in self.novel)
+
+
+def read_share(text: str) -> float:
+    """A number, a fraction or a percentage."""
+    return float(Fraction(text.removesuffix("%").strip())) / (100 if text.endswith("%") else 1)

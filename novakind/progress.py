@@ -24,19 +24,21 @@ class Reporter:
     def say(self, text: str) -> None:
         """A line that stays."""
         if not self.quiet:
-            self.console.print(text, markup=False, soft_wrap=True)
+            self.console.print(text, markup=False, soft_wrap=not self.console.is_terminal)
 
     def begin(self, what: str, total: int, done: int = 0) -> None:
         """A new piece of work of `total` steps."""
         self.end()
         self.working, self.begun, self.first = True, time.monotonic(), done
         if not self.quiet and self.console.is_terminal:
+            details = [TextColumn("{task.fields[note]}")] if self.console.width >= 120 else []
             self.bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeRemainingColumn(),
-                TextColumn("{task.fields[note]}"),
+                TextColumn("left"),
+                *details,
                 console=self.console,
                 transient=True,
             )
@@ -75,7 +77,7 @@ class Reporter:
         ]
         scores = [f"{key} {value:.3f}" for key, value in line.items() if key.endswith("acc/val/agnostic")]
         self.advance(done, "  ".join(terms))
-        if "warning" in line and not self.warned and done >= total / 4:  # early on, every run looks collapsed
+        if "warning" in line and not self.warned and total / 4 <= done < total:  # early on, every run looks collapsed
             self.warned = True
             self.say(f"warning in epoch {done}: {line['warning']}")
         if self.bar is None and not self.quiet:

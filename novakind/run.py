@@ -17,6 +17,11 @@ import torch
 from novakind.config import read_toml, to_toml
 from novakind.errors import UserError
 
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None
+
 FILES = (
     "config.toml",
     "metrics.jsonl",
@@ -29,6 +34,9 @@ FILES = (
     "edits.jsonl",
     "report.html",
 )
+
+
+MOVABLE = {"data.data", "data.data_root", "data.truth"}  # places: what is there is told apart by the data's digest
 
 
 class Run:
@@ -55,6 +63,19 @@ class Run:
             raise UserError(f"{path} cannot be written ({error.strerror}): give another folder with --out") from None
         return run
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes out of the folder; the lock goes with this process, however it ends."""
+        with (self.path / ".lock").open("w") as file:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise UserError(
+                        f"another novakind is at work in {self.path}: wait for it, or give another folder with --out"
+                    ) from None
+            yield
+
     def began(self) -> bool:
         """Whether the folder holds settings that `settle` wrote, not just any config.toml."""
         return self.config_file.is_file() and b"\ndigest = " in self.config_file.read_bytes()
@@ -65,24 +86,21 @@ class Run:
             (self.path / name).unlink(missing_ok=True)
 
     def settle(self, settings: dict[str, Any]) -> None:
-        """Write down the settings; refuse to go on with a run that had others."""
+        """Write down the settings; refuse to go on with a run that had others, once it has trained an epoch."""
         text = to_toml(settings)
-        if not self.config_file.exists():
-            write_atomic(self.config_file, text.encode(errors="surrogateescape"))
-            return
-        earlier = flatten(self.settings())
-        present = flatten(read_toml(text))
-        differing = [key for key in {**present, **earlier} if earlier.get(key) != present.get(key)]
-        if differing:
-            key = differing[0]
-            what = (
-                "was begun with other data"
-                if key == "data.digest"
-                else (f"was begun with {key} = {earlier.get(key)!r}, not {present.get(key)!r}")
-            )
-            raise UserError(
-                f"{self.path} holds a run that {what}: give another folder with --out, or --fresh to begin it anew"
-            )
+        if (self.path / "state.pt").exists():
+            earlier, present = flatten(self.settings()), flatten(read_toml(text))
+            for key in {**present, **earlier}:
+                if key not in MOVABLE and earlier.get(key) != present.get(key):
+                    name = key.removeprefix("data.")
+                    what = (
+                        f"{name} = {earlier.get(key)!r}, not {present.get(key)!r}" if name != "digest" else "other data"
+                    )
+                    raise UserError(
+                        f"{self.path} holds a run that was begun with {what}: "
+                        "give another folder with --out, or --fresh to begin it anew"
+                    )
+        write_atomic(self.config_file, text.encode(errors="surrogateescape"))
 
     @property
     def config_file(self) -> Path:

@@ -15,6 +15,15 @@ from novakind.errors import UserError
 Indices = Int[np.ndarray, " _"]
 
 
+def check_batch(batch: int, novel: int) -> None:
+    """The paper's rule: at least ten unlabeled items in a step for each novel class."""
+    if batch < 10 * novel:
+        raise UserError(
+            f"--batch {batch} is below 10 x {novel} new categories, too few for their statistics: "
+            f"give --batch {10 * novel} or more, or a smaller --novel"
+        )
+
+
 class Sampler:
     """Epochs over the unlabeled items; labeled ones are drawn alongside, in as many rounds as it takes.
 
@@ -25,11 +34,7 @@ class Sampler:
     def __init__(
         self, labeled: Indices, unlabeled: Indices, batch: int, novel: int, proportionate: bool = False, seed: int = 0
     ) -> None:
-        if batch < 10 * novel:
-            raise UserError(
-                f"--batch {batch} is below 10 x {novel} new categories, too few for their statistics: "
-                f"give --batch {10 * novel} or more, or a smaller --novel"
-            )
+        check_batch(batch, novel)
         if len(unlabeled) < 10 * novel:
             raise UserError(
                 f"{len(unlabeled)} unlabeled items to train on are fewer than 10 x {novel} new categories: "

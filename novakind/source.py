@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -40,10 +40,24 @@ class Source:
     """Where data sets by name are kept; by default NOVAKIND_DATA or ~/.cache/novakind."""
 
 
+def placed(source: Source) -> Source:
+    """The same source with full paths, so that later commands find it from any folder."""
+
+    def full(path: str) -> str:
+        return str(Path(path).resolve()) if path and Path(path).exists() else path
+
+    named = is_named(source.data, data_root(source.data_root))
+    return replace(source, data=source.data if named else full(source.data), truth=full(source.truth))
+
+
 def gather(source: Source, store: Path, val: float, watch: Callable[[int, int], None]) -> tuple[Collection, Split]:
     """Load, hide, impose, divide: the same source always gives the same items in the same order."""
     if not source.data:
         raise UserError("no data are given: name a folder, a .csv manifest, an .npz file or a data set after discover")
+    if source.size and not 8 <= source.size <= 1024:
+        raise UserError(
+            f"--size {source.size} is out of range, it must be from 8 to 1024: give --size 64, or leave it out"
+        )
     path = Path(source.data)
     by_name = is_named(source.data, data_root(source.data_root))
     if by_name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -44,8 +45,8 @@ def fit(
     """
     report = report or Reporter(quiet=True)
     prior = Prior.parse(config.prior, len(collection.classes), config.novel)
-    method = make_method(config, prior)
     sampler = make_sampler(collection, split, config)
+    method = make_method(config, prior)
     model = make_model(collection, split, config, report, encoder)
     method.prepare(model)
     stages = method.stages(config.epochs or choose_epochs(sampler.steps))
@@ -96,8 +97,8 @@ def fit(
         return predict(kept, collection.items[split.train])[0], collection.labels[split.train]
 
     method.finish(kept, embed)
-    _, warning = watch(kept, collection, split, prior)
-    return kept.eval(), [warning] if warning else [], history
+    line, warning = watch(kept, collection, split, prior)
+    return kept.eval(), [text for text in (warning, distrust(line, collection, split)) if text], history
 
 
 def take_step(model: Model, method: Method, optimizer: torch.optim.Optimizer, batch: Batch) -> dict[str, float]:
@@ -134,7 +135,7 @@ def make_model(
 ) -> Model:
     """The untrained model, the same for the same seed."""
     torch.manual_seed(derive(config.seed))
-    categories = (*collection.classes, *(f"new-{number + 1}" for number in range(config.novel)))
+    categories = (*collection.classes, *new_names(collection.classes, config.novel))
     settings = collection.modality.settings()
     name = config.encoder if encoder is None else CUSTOM
     card = Card(name, config.head, config.dim, config.tau, len(collection.classes), categories, settings)
@@ -145,13 +146,21 @@ def make_model(
     if config.encoder_weights:
         for left_out in load_weights(model.encoder, Path(config.encoder_weights)):
             report.say(f"{config.encoder_weights}: {left_out}")
-    cuda = config.device == "cuda" or (config.device == "auto" and torch.cuda.is_available())
+    if config.device == "cuda" and not torch.cuda.is_available():
+        raise UserError("--device cuda is asked for, but torch finds no GPU: give --device auto")
+    cuda = config.device != "cpu" and torch.cuda.is_available()
     return model.to("cuda" if cuda else "cpu")
 
 
+def new_names(known: tuple[str, ...], novel: int) -> list[str]:
+    """new-1, new-2, ... without the names that known classes have already, as they may in a second round."""
+    free = (name for number in itertools.count(1) if (name := f"new-{number}") not in known)
+    return list(itertools.islice(free, novel))
+
+
 def choose_epochs(steps: int) -> int:
-    """About 600 steps, but never fewer than 30 or more than 200 epochs."""
-    return int(np.clip(round(600 / steps), 30, 200))
+    """About 600 steps, but never fewer than 30 epochs."""
+    return max(30, round(600 / steps))
 
 
 def derive(*numbers: int) -> int:
@@ -207,6 +216,17 @@ def move_towards(kept: Model, model: Model, decay: float) -> None:
     """The running average of weights and of batch statistics, after a step; counters are copied."""
     for average, latest in zip(kept.state_dict().values(), model.state_dict().values(), strict=True):
         average.lerp_(latest, 1 - decay) if average.is_floating_point() else average.copy_(latest)
+
+
+def distrust(line: dict[str, float], collection: Collection, split: Split) -> str | None:
+    """A warning where even known classes are not recognised: new ones cannot be trusted then, sure as they look."""
+    right = line.get("known_acc/val/agnostic", 1.0)
+    if right > 0.6 or (collection.labels[split.val] >= 0).sum() < 10:
+        return None
+    return (
+        f"only {right:.0%} of the labeled items kept aside are recognised, so do not trust the new categories yet; "
+        "add labeled items, train longer with --epochs, or try another --preset"
+    )
 
 
 def check_finite(sums: dict[str, float], epoch: int) -> None:

@@ -13,10 +13,13 @@ from novakind.config import Config, as_tables
 from novakind.data import Collection
 from novakind.discoverer import discover
 from novakind.errors import UserError
+from novakind.methods import make_method
+from novakind.prior import Prior
 from novakind.progress import Reporter
 from novakind.report import write_report
 from novakind.run import Run
-from novakind.source import Source, gather
+from novakind.sampler import check_batch
+from novakind.source import Source, gather, placed
 from novakind.split import Split
 
 
@@ -24,13 +27,11 @@ def run_discover(
     source: Source, config: Config, path: Path, fresh: bool = False, quiet: bool = False
 ) -> tuple[Collection, Split, dict[str, Any]]:
     """From data to a run folder with its report; a run that was interrupted goes on, one that is finished stays."""
-    with Reporter(quiet) as report:
-        if config.novel < 1 and not source.known:
-            raise UserError(
-                f"--novel {config.novel} asks for no new category, but at least 1 is needed: "
-                "give the number of new categories to look for, e.g. --novel 5"
-            )
-        run = Run.claim(path, fresh)
+    config, source = early_checks(config, source), placed(source)
+    run = Run.claim(path)
+    with Reporter(quiet) as report, run.alone():
+        if fresh:
+            run.clear()
         try:
             collection, split = gather(source, path / "store", config.val, report.decoding)
             if not config.novel:
@@ -38,15 +39,31 @@ def run_discover(
             run.settle({"data": asdict(source) | {"digest": collection.digest()}} | as_tables(config))
             describe(collection, config, path, report)
             results = discover(collection, split, config, run, report)
+            report.say("drawing the report")
+            write_report(path, thumbnails(collection))
         except KeyboardInterrupt:
             report.end()
             report.say(f"stopped; what is done is saved in {path}: the same command goes on from there")
             raise
-        report.say("drawing the report")
-        write_report(path, thumbnails(collection))
         for warning in results["warnings"]:
             report.say(f"warning: {warning}")
     return collection, split, results
+
+
+def early_checks(config: Config, source: Source) -> Config:
+    """Refuse what can be refused before any file is read; a prior's shares tell the number of categories too."""
+    if config.novel == 0 and config.prior != "uniform":
+        config = replace(config, novel=len(config.prior.split(",")))
+    if config.novel < 1 and not source.known:
+        raise UserError(
+            f"--novel {config.novel} asks for no new category, but at least 1 is needed: "
+            "give the number of new categories to look for, e.g. --novel 5"
+        )
+    if config.novel:
+        prior = Prior.parse(config.prior, 1, config.novel)
+        check_batch(config.batch, config.novel)
+        make_method(config, prior)
+    return config
 
 
 def describe(collection: Collection, config: Config, path: Path, report: Reporter) -> None:

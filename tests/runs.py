@@ -26,7 +26,7 @@ def write_run(run, paths=None, labels=None, truth=None, names=None, splits=None,
     true_names = ["" if truth is None else truth[t] for t in truths]
     with (run / "predictions.csv").open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
         writer = csv.writer(file)
-        writer.writerow(["path", "split", "label", "truth", "category", "name", "probability"])
+        writer.writerow(["path", "split", "label", "truth", "id", "category", "probability"])
         for i in range(items):
             chosen = int(category[i])
             split = splits[i] if splits else "train"

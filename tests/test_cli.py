@@ -11,6 +11,7 @@ import pytest
 from PIL import Image as Pillow
 
 from novakind.cli import COMMANDS, DISCOVER_HELP, main, parse
+from novakind.run import Run
 
 QUICK = ["--epochs", "2", "--batch", "20", "--quiet"]
 
@@ -113,6 +114,9 @@ def test_a_finished_run_is_not_trained_again(photos, capsys):
         (["--novel", "2", "--batch", "19"], "--batch 19 is below 10 x 2 new categories"),
         (["--novel", "9", "--batch", "99"], "36 unlabeled items to train on are fewer than 10 x 9"),
         (["--novel", "2", "--method", "magic"], 'method "magic" is unknown'),
+        (["--novel", "100000"], "--batch 20 is below 10 x 100000"),
+        (["--novel", "2", "--size", "5000"], "--size 5000 is out of range"),
+        (["--novel", "2", "--device", "cuda"], "no GPU"),
         (["--novel", "2", "--encoder", "magic"], "magic"),
         (["--novel", "2", "--encoder", "mlp"], "mlp"),
         (["--novel", "2", "--known", "cats"], 'names "cats", which is no class here'),
@@ -268,3 +272,61 @@ def test_main_reads_the_command_line(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["novakind", "--version"])
     assert main() == 0
     assert capsys.readouterr().out.startswith("novakind 0.")
+
+
+def test_a_run_is_found_again_however_its_data_are_spelled(photos, capsys, monkeypatch, tmp_path):
+    assert main(["discover", "photos/", "--novel", "2", *QUICK]) == 0
+    log = Path("runs/photos/metrics.jsonl").read_bytes()
+    assert main(["discover", str(photos), "--novel", "2", *QUICK]) == 0
+    assert Path("runs/photos/metrics.jsonl").read_bytes() == log
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert main(["export", "../runs/photos", "--out", "sorted"]) == 0
+    assert len(list(Path("sorted").rglob("*.png"))) == 40
+    assert main(["report", "../runs/photos"]) == 0
+
+
+def test_a_mistake_does_not_lock_the_folder(photos, capsys):
+    words = ("discover", "photos", "--novel", "2", *QUICK)
+    assert "encoder" in refused(capsys, *words, "--encoder", "mlp")
+    assert main(list(words)) == 0
+
+
+def test_exports_go_where_they_can_do_no_harm(photos, capsys):
+    assert main(["discover", "photos", "--novel", "2", *QUICK]) == 0
+    capsys.readouterr()
+    for place in ("photos", "photos/sorted"):
+        assert "is in the data folder" in refused(capsys, "export", "runs/photos", "--to", "folders", "--out", place)
+    assert "--link is for folders" in refused(capsys, "export", "runs/photos", "--out", "x.csv", "--link")
+    page = Path("runs/photos/report.html").read_bytes()
+    photos.rename("moved")
+    assert "none of the 40 files is in" in refused(capsys, "export", "runs/photos", "--out", "sorted")
+    assert "stays as it is" in refused(capsys, "report", "runs/photos")
+    assert Path("runs/photos/report.html").read_bytes() == page
+
+
+def test_one_at_a_time(photos, capsys):
+    with Run.claim(Path("runs/photos")).alone():
+        assert "another novakind is at work" in refused(capsys, "discover", "photos", "--novel", "2", *QUICK)
+
+
+def test_a_second_round_has_new_names(photos, capsys):
+    (photos / "dark").rename(photos / "new-1")
+    assert main(["discover", "photos", "--novel", "2", *QUICK]) == 0
+    rows = table(Path("runs/photos/predictions.csv"))
+    assert {row["category"] for row in rows} <= {"light", "new-1", "new-2", "new-3"}
+    assert all(row["category"] == "new-1" for row in rows if row["id"] == "1")
+    assert not [row for row in rows if row["category"] == "new-1" and row["id"] != "1"]
+
+
+def test_a_result_that_cannot_be_trusted_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    np.savez("noise.npz", X=rng.normal(size=(400, 4)), y=np.repeat([0, 1, 2, -1], 100))
+    assert main(["discover", "noise.npz", "--novel", "2", "--epochs", "2", "--batch", "50"]) == 0
+    assert "do not trust the new categories yet" in capsys.readouterr().err
+
+
+def test_a_prior_may_be_rounded_or_in_percent(photos):
+    assert main(["discover", "photos", "--prior", "60%,40%", *QUICK]) == 0
+    assert main(["discover", "photos", "--prior", "0.333,0.666", "--out", "other", *QUICK]) == 0

@@ -105,6 +105,14 @@ def test_mistakes(fitted, blobs):
         fitted.predict(X[:, :3])
     with pytest.raises(UserError, match="is no setting"):
         Discoverer(settings={"objective.magic": 1}).fit(X, y)
+    with pytest.raises(UserError, match="whole number"):
+        Discoverer().set_params(n_novel=2.5).fit(X, y)
+    with pytest.raises(UserError, match="wrong type"):
+        Discoverer(settings={"optim.lr": "high"}).fit(X, y)
+    with pytest.raises(UserError, match="no seed"):
+        Discoverer(random_state="a").fit(X, y)
+    with pytest.raises(UserError, match="does not exist"):
+        Discoverer.load("nowhere")
     with pytest.raises(UserError, match="preset"):
         Discoverer(preset="magic").fit(X, y)
     with pytest.raises(UserError, match="needs y"):

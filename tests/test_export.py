@@ -22,7 +22,7 @@ def test_export_csv_is_a_manifest_with_the_given_labels(tmp_path):
     for row, label, number in zip(rows, found.labels, found.category, strict=True):
         assert row["label"] == (label or found.names[number])
         assert row["given"] == label
-        assert int(row["category"]) == number
+        assert int(row["id"]) == number
     assert os.listdir(tmp_path / "new folder") == ["out.csv"]
 
 

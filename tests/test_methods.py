@@ -217,8 +217,8 @@ ALWAYS_THE_PRIOR = np.log(np.tile([1e-4, 1e-4, 0.4999, 0.25, 0.2499], (400, 1)))
 @pytest.mark.parametrize(
     ("logp", "told"),
     [
-        (ALWAYS_THE_PRIOR, "every unlabeled item gets nearly the same prediction, the prior itself"),
-        (ALWAYS_THE_PRIOR + RNG.normal(0, 0.02, (400, 5)).astype(np.float32), "nearly the same prediction"),
+        (ALWAYS_THE_PRIOR, "every unlabeled item gets nearly the same answer"),
+        (ALWAYS_THE_PRIOR + RNG.normal(0, 0.02, (400, 5)).astype(np.float32), "nearly the same answer"),
         (predictions(np.full(400, 3)), "100% of the unlabeled items fall into one new category"),
         (predictions(np.where(np.arange(400) < 380, 3, 2)), "95% of the unlabeled items fall into one new category"),
         (predictions(np.arange(400) % 2), "100% of the unlabeled items are taken for known classes"),
