@@ -221,7 +221,7 @@ def move_towards(kept: Model, model: Model, decay: float) -> None:
 def distrust(line: dict[str, float], collection: Collection, split: Split) -> str | None:
     """A warning where even known classes are not recognised: new ones cannot be trusted then, sure as they look."""
     right = line.get("known_acc/val/agnostic", 1.0)
-    if right > 0.6 or (collection.labels[split.val] >= 0).sum() < 10:
+    if right > 0.6 or (collection.labels[split.val] >= 0).sum() < 5:
         return None
     return (
         f"only {right:.0%} of the labeled items kept aside are recognised, so do not trust the new categories yet; "
