@@ -76,7 +76,8 @@ class Registry:
     def serve(self, code: str) -> None:
         npm = self.bin / "npm"
         script = (
-            f"#!{sys.executable}\nimport json, os, sys, time\n"
+            # read by sh, which passes it on to a Python whose path may hold spaces, and then by that Python
+            f"#!/bin/sh\n'''exec' \"{sys.executable}\" \"$0\" \"$@\"\n' '''\nimport json, os, sys, time\n"
             f"print(os.getpid(), *sys.argv[1:], file=open({str(self.calls_file)!r}, 'a'))\n{code}"
         )
         npm.write_text(script)

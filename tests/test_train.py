@@ -236,9 +236,9 @@ def test_digits_folder_end_to_end(tmp_path):
     collection, split = gather(Source(str(root), truth=str(truth), test=0.2), tmp_path / "store", 0.1, lambda *_: None)
     assert (len(collection), collection.classes, len(collection.truth_classes)) == (1797, ("0", "1", "2", "3", "4"), 10)
     assert collection.modality.shape == (3, 8, 8)
-    model, warnings, _ = fit(collection, split, replace(glyphs(), novel=5, epochs=20))
+    model, warnings, _ = fit(collection, split, replace(glyphs(), novel=5, epochs=40))
     result = scores(collection.truth[split.test], predict(model, collection.items[split.test])[1], 5, "test")
     assert not warnings
     assert result["known_acc/test/agnostic"] > 0.95
-    assert result["novel_acc/test/agnostic"] > 0.75
+    assert result["novel_acc/test/agnostic"] > 0.8
     shutil.rmtree(tmp_path / "store")
