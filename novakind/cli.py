@@ -41,7 +41,7 @@ class DiscoverCommand:
     preset: Literal["default", "glyphs", "paper"] = "default"
     """Settings to start from: default, for photographs and vectors; glyphs: digits, letters, symbols;
     paper, the choices of the paper."""
-    out: Path | None = None
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The run folder; by default runs/ and the name of the data."""
     fresh: bool = False
     """Begin anew, even if the run folder holds an earlier run."""
@@ -56,11 +56,11 @@ class PredictCommand:
     novakind predict runs/photos new_photos/ --out sorted.csv
     """
 
-    run: tyro.conf.Positional[Path]
+    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """The run folder."""
-    items: tyro.conf.Positional[list[Path]]
+    items: Annotated[tyro.conf.Positional[list[Path]], tyro.conf.arg(metavar="ITEM [ITEM ...]")]
     """Files or folders of pictures, .csv manifests with a column path, or .npz files with an array X."""
-    out: Path | None = None
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """A .csv file to write; by default the table is printed."""
 
 
@@ -68,7 +68,7 @@ class PredictCommand:
 class ReportCommand:
     """Write the page report.html of a run again."""
 
-    run: tyro.conf.Positional[Path]
+    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """The run folder."""
 
 
@@ -79,7 +79,7 @@ class ExportCommand:
     novakind export runs/photos --to folders --out sorted/
     """
 
-    run: tyro.conf.Positional[Path]
+    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """The run folder."""
     out: Path
     """The folder or file to write."""
