@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -100,7 +99,7 @@ def show_discover(command: DiscoverCommand) -> None:
     data = Path(command.source.data)
     path = command.out or Path("runs") / (data.resolve().stem if data.exists() else data.name)
     _, _, results = run_discover(command.source, command.config, path, command.fresh, command.quiet)
-    print(Discovery.load(path).table(min(120, shutil.get_terminal_size((100, 24)).columns)))
+    print(Discovery.load(path).table())
     print()
     for name, value in results["metrics"].items():
         kind, split, protocol = name.split("/")

@@ -41,7 +41,6 @@ class Collection:
     paths: tuple[str, ...]
     truth: Labels
     truth_classes: tuple[str, ...]
-    root: Path | None = None
     skipped: tuple[tuple[str, str], ...] = ()
     official_test: Bool[np.ndarray, " items"] | None = None
 
@@ -235,7 +234,6 @@ def _from_files(
         tuple(names[number] for number in stored.kept),
         numbers,
         classes,
-        root.resolve(),
         tuple((names[number], reason) for number, reason in stored.skipped),
     )
 

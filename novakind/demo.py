@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,7 +68,7 @@ def run_demo(folder: Path, seed: int) -> None:
         flush=True,
     )
     collection, split, results = run_discover(source, config, path)
-    print(Discovery.load(path).table(min(120, shutil.get_terminal_size((100, 24)).columns)))
+    print(Discovery.load(path).table())
     _, _, naive_results = run_discover(source, supervised(config), folder / "supervised", quiet=True)
     print("\nOn the fifth of the pictures that was kept for testing:")
     print(f"{'':48} known digits right   hidden digits right")

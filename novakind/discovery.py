@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
@@ -128,8 +129,9 @@ class Discovery:
         """The label of every item: the one it came with, or else the name of its category."""
         return tuple(label or self.names[number] for label, number in zip(self.labels, self.category, strict=True))
 
-    def table(self, width: int = 100) -> str:
-        """The categories as text for a terminal of `width` columns, the new ones first."""
+    def table(self, width: int = 0) -> str:
+        """The categories as text of `width` columns (0: as the terminal has, at most 120), the new ones first."""
+        width = width or min(120, shutil.get_terminal_size((100, 24)).columns)
         ordered = sorted(self.categories, key=lambda category: not category.is_new)
         judged = any(one.majority for one in ordered)
         rows = [["category", "items", "labeled", "sure", *(["mostly", "pure"] if judged else [])]]

@@ -46,8 +46,8 @@ class Run:
         self.path = path
 
     @classmethod
-    def claim(cls, path: Path, fresh: bool = False) -> Run:
-        """Make the folder, or take it up again; `fresh` removes an earlier run's files first."""
+    def claim(cls, path: Path) -> Run:
+        """Make the folder, or take it up again; one that holds somebody's own files is refused."""
         run = cls(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -57,8 +57,6 @@ class Run:
             others = any(child.name != "store" and not child.name.startswith(".") for child in path.iterdir())
             if others and not run.began():
                 raise UserError(f"{path} holds other files than a run: give a new or empty folder with --out")
-            if fresh:
-                run.clear()
         except OSError as error:
             raise UserError(f"{path} cannot be written ({error.strerror}): give another folder with --out") from None
         return run

@@ -92,18 +92,19 @@ def test_settings_hold_any_path(tmp_path):
 def test_fresh_removes_the_run_and_nothing_else(tmp_path):
     run = begun(tmp_path / "run")
     (run.path / "my notes.txt").write_text("keep")
-    Run.claim(run.path, fresh=True).settle(SETTINGS | {"novel": 9})
+    again = Run.claim(run.path)
+    again.clear()
+    again.settle(SETTINGS | {"novel": 9})
     assert names(run.path) == {"config.toml", "my notes.txt", "store"}
     assert run.settings()["novel"] == 9
 
 
-@pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize("name", ["thesis.tex", "config.toml", "photos/1.png"])
-def test_a_folder_of_someone_elses_files_is_refused_and_left_alone(tmp_path, name, fresh):
+def test_a_folder_of_someone_elses_files_is_refused_and_left_alone(tmp_path, name):
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text('title = "not a run"')
     with pytest.raises(UserError, match="holds other files than a run: give a new or empty folder with --out"):
-        Run.claim(tmp_path, fresh)
+        Run.claim(tmp_path)
     assert (tmp_path / name).read_text() == 'title = "not a run"'
 
 
