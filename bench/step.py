@@ -60,8 +60,9 @@ def main() -> None:
     method, split = make_method(config, prior), part(collection, 0.0, 0.0)
     sampler = make_sampler(collection, split, config)
     model = make_model(collection, split, config, Reporter(quiet=True))
-    method.prepare(model)
-    optimizer, stage = make_optimizer(model, config.optim), Stage("discover", 1)
+    stage = Stage("discover", 1)
+    method.begin(model, stage)
+    optimizer = make_optimizer(model, config.optim)
     items = next(iter(sampler.epoch(0)))
     ready = next(iter(batches(collection, model, stage, config, items, 0.0))).x
 

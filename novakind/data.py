@@ -13,10 +13,10 @@ import numpy as np
 from jaxtyping import Bool, Int
 from PIL import Image as Pillow
 
-from novakind.errors import UserError
+from novakind.errors import UnreadableError, UserError
 from novakind.modality import Modality
 from novakind.modality.features import Features
-from novakind.modality.image import Image, UnreadableError, open_rgb
+from novakind.modality.image import Image, open_rgb
 from novakind.store import decode
 
 UNLABELED = "unlabeled"

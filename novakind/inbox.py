@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from novakind.data import as_items, read_arrays, read_manifest
-from novakind.errors import UserError
-from novakind.modality.image import UnreadableError
+from novakind.errors import UnreadableError, UserError
 from novakind.model import Model
 
 

@@ -23,9 +23,9 @@ def lr_factor(optim: Optim, progress: float) -> float:
     return 1.0
 
 
-def set_lr(optimizer: torch.optim.Optimizer, optim: Optim, progress: float) -> float:
+def set_lr(optimizer: torch.optim.Optimizer, optim: Optim, progress: float, scale: float = 1.0) -> float:
     """Give every parameter its learning rate at this point of the training."""
-    lr = optim.lr * lr_factor(optim, progress)
+    lr = scale * optim.lr * lr_factor(optim, progress)
     for group in optimizer.param_groups:
         group["lr"] = lr * group["scale"]
     return lr

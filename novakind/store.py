@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+from novakind.errors import UnreadableError
 from novakind.modality import Modality
-from novakind.modality.image import UnreadableError
 
 CHUNK = 256
 

@@ -20,7 +20,7 @@ from novakind.data import Collection
 from novakind.encoders.fastnet import FastNet
 from novakind.encoders.weights import load_weights
 from novakind.errors import UserError
-from novakind.methods import Batch, Method, Stage, make_method
+from novakind.methods import Batch, Embedded, Method, Stage, make_method
 from novakind.model import CUSTOM, Card, Model, predict
 from novakind.optim import make_optimizer, set_lr
 from novakind.prior import Prior
@@ -48,20 +48,26 @@ def fit(
     sampler = make_sampler(collection, split, config)
     method = make_method(config, prior)
     model = make_model(collection, split, config, report, encoder)
-    method.prepare(model)
     stages = method.stages(config.epochs or choose_epochs(sampler.steps))
     total = sum(stage.epochs for stage in stages)
     saved = run.restore() if run else None
     done = saved["epochs"] if saved else 0
     history = run.history(done) if run else []
     kept = copy.deepcopy(model) if config.ema else model  # the weights, or their running average, that are evaluated
-    if saved:
-        model.load_state_dict(saved["model"])
-        kept.load_state_dict(saved["kept"])
+    both = (model, kept) if config.ema else (model,)
+
+    def embed(which: Model = model) -> Embedded:
+        return Embedded(predict(which, collection.items[split.train])[0], collection.labels[split.train], split.train)
 
     report.begin("training", total, done)
     for number, stage in enumerate(stages):
         before = sum(earlier.epochs for earlier in stages[:number])
+        for each in both:
+            torch.manual_seed(derive(config.seed, number))
+            method.begin(each, stage)
+        if saved and before < done <= before + stage.epochs:
+            model.load_state_dict(saved["model"])
+            kept.load_state_dict(saved["kept"])
         if done >= before + stage.epochs:
             continue
         optimizer = make_optimizer(model, config.optim)
@@ -70,13 +76,13 @@ def fit(
         for epoch in range(max(0, done - before), stage.epochs):
             started = time.monotonic()
             torch.manual_seed(derive(config.seed, number, epoch))
-            method.before_epoch(model, stage, history)
             model.train()
+            method.before_epoch(model, stage, epoch, history, embed)
             sums: defaultdict[str, float] = defaultdict(float)
             lr = 0.0
             for step, items in enumerate(sampler.epoch(before + epoch)):
                 progress = (epoch * sampler.steps + step) / (stage.epochs * sampler.steps)
-                lr = set_lr(optimizer, config.optim, progress)
+                lr = set_lr(optimizer, config.optim, progress, stage.lr)
                 for batch in batches(collection, model, stage, config, items, progress):
                     for name, term in take_step(model, method, optimizer, batch).items():
                         sums[name] += term / sampler.steps
@@ -93,10 +99,7 @@ def fit(
             report.epoch(history[-1], total)
     report.end()
 
-    def embed() -> tuple[np.ndarray, np.ndarray]:
-        return predict(kept, collection.items[split.train])[0], collection.labels[split.train]
-
-    method.finish(kept, embed)
+    method.finish(kept, lambda: embed(kept))
     line, warning = watch(kept, collection, split, prior)
     return kept.eval(), [text for text in (warning, distrust(line, collection, split)) if text], history
 
@@ -187,14 +190,14 @@ def batches(
         rows = np.concatenate([with_label, without, without])
         x = views(model, collection.items, rows, config)
         labels = torch.from_numpy(collection.labels[with_label]).to(model.device)
-        yield Batch(x.to(model.device), labels, progress)
+        yield Batch(x.to(model.device), labels, progress, torch.from_numpy(without).to(model.device))
 
 
 @torch.no_grad()
 def views(model: Model, items: np.ndarray, rows: np.ndarray, config: Config) -> Tensor:
     """A random view of each row, ready for the encoder; drawn from torch's global generator, seeded each epoch."""
     modality = model.modality
-    policy = {"image": config.image, "features": config.features}[modality.kind]
+    policy = getattr(config, modality.kind)
     return modality.normalise(modality.augment(modality.collate(items[rows]), policy, torch.default_generator))
 
 

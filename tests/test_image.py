@@ -13,11 +13,11 @@ import torch
 from PIL import Image as Pillow
 from torch import Tensor
 
+from novakind.errors import UnreadableError
 from novakind.modality import from_settings
 from novakind.modality.image import (
     Image,
     ImageAugment,
-    UnreadableError,
     blur,
     cut_out,
     pick,

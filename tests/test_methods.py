@@ -13,7 +13,7 @@ from novakind.collapse import diagnose
 from novakind.config import Config, Objective, paper
 from novakind.errors import UserError
 from novakind.heads import CentroidHead
-from novakind.methods import METHODS, Batch, make_method
+from novakind.methods import METHODS, Batch, Embedded, make_method
 from novakind.methods.ours import Ours, dynamic_weights, ramp_up
 from novakind.methods.supervised import Supervised
 from novakind.modality.features import Features
@@ -34,7 +34,12 @@ def make_model(dim: int = DIM, head: str = "prototype") -> Model:
 def make_batch(labeled: int = 12, views: int = 30, progress: float = 0.0) -> Batch:
     generator = torch.Generator().manual_seed(1)
     labels = torch.randint(KNOWN, (labeled,), generator=generator)
-    return Batch(torch.randn(labeled + 2 * views, DIM, generator=generator), labels, progress)
+    x = torch.randn(labeled + 2 * views, DIM, generator=generator)
+    return Batch(x, labels, progress, torch.arange(views))
+
+
+def nothing() -> Embedded:
+    raise AssertionError("this method has no need of embeddings")
 
 
 def terms_of(objective: Objective, batch: Batch | None = None) -> dict[str, Tensor]:
@@ -147,28 +152,27 @@ def test_adaptive_weights_enter_the_loss():
     method = Ours(Config(novel=3, objective=Objective(weighting="adaptive")), PRIOR)
     model, batch = make_model(), make_batch()
     stage = method.stages(5)[0]
-    method.before_epoch(model, stage, [])
+    method.before_epoch(model, stage, 0, [], nothing)
     plain = method.loss(model, batch)
     history = [logged(ce=1, swapped_sharpened=1, kl=1, var=1), logged(ce=1, swapped_sharpened=0.5, kl=0.2, var=2)]
-    method.before_epoch(model, stage, history)
+    method.before_epoch(model, stage, 2, history, nothing)
     weights = {"ce": 1.0, **dynamic_weights(history)}
     for name, term in method.loss(model, batch).items():
         torch.testing.assert_close(term, weights[name] * plain[name])
 
 
 def test_methods_by_name():
-    assert [stage.name for name in METHODS for stage in make_method(Config(method=name), PRIOR).stages(4)] == [
-        "discover",
-        "supervised",
-    ]
-    with pytest.raises(UserError, match='--method "unno" is unknown: choose from ours, supervised'):
+    for name in METHODS:
+        stages = make_method(Config(method=name), PRIOR).stages(20)
+        assert sum(stage.epochs for stage in stages) == 20, name
+    with pytest.raises(UserError, match=r'--method "unno" is unknown: choose from ours, .*supervised'):
         make_method(Config(method="unno"), PRIOR)
 
 
 def test_supervised_learns_from_labels_and_known_neurons_alone():
     method = Supervised(Config(method="supervised", novel=3), PRIOR)
     model = make_model(head="linear")
-    method.prepare(model)
+    method.begin(model, method.stages(1)[0])
     batch = make_batch(views=0)
     terms = method.loss(model, batch)
     scores = model(batch.x)[:, :KNOWN].exp()
@@ -187,7 +191,7 @@ def test_supervised_finish_separates_blobs_with_a_centroid_head():
     model = make_model()
     method = Supervised(Config(method="supervised", novel=3), PRIOR)
     embedding = predict(model, rows)[0]
-    method.finish(model, lambda: (embedding, labels))
+    method.finish(model, lambda: Embedded(embedding, labels, np.arange(200)))
     assert isinstance(model.head, CentroidHead)
     assert model.card.head == "centroid"
     for number in range(KNOWN):

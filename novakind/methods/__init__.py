@@ -5,13 +5,13 @@ from __future__ import annotations
 from novakind.config import Config
 from novakind.errors import UserError
 from novakind.methods.ours import Ours
-from novakind.methods.protocol import Batch, Method, Stage
+from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.methods.supervised import Supervised
 from novakind.prior import Prior
 
 METHODS = {"ours": Ours, "supervised": Supervised}
 
-__all__ = ["METHODS", "Batch", "Method", "Stage", "make_method"]
+__all__ = ["METHODS", "Batch", "Embedded", "Method", "Stage", "make_method"]
 
 
 def make_method(config: Config, prior: Prior) -> Method:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from novakind import losses
 from novakind.config import Config
-from novakind.methods.protocol import Batch, Embedded, Stage
+from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.model import Model
 from novakind.prior import Prior
 
@@ -27,7 +27,7 @@ from novakind.prior import Prior
 SELF_TAUGHT = {"entropy", "novel_entropy", "sharpened", "norm", "mse", "swapped", "swapped_sharpened"}
 
 
-class Ours:
+class Ours(Method):
     """One stage, one loss (eq. 18-19)."""
 
     def __init__(self, config: Config, prior: Prior) -> None:
@@ -39,10 +39,12 @@ class Ours:
     def stages(self, epochs: int) -> tuple[Stage, ...]:
         return (Stage("discover", epochs),)
 
-    def prepare(self, model: Model) -> None:
+    def begin(self, model: Model, stage: Stage) -> None:
         self.mean, self.covariance = self.mean.to(model.device), self.covariance.to(model.device)
 
-    def before_epoch(self, model: Model, stage: Stage, history: list[dict]) -> None:
+    def before_epoch(
+        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
+    ) -> None:
         if self.objective.weighting == "adaptive":
             self.adapted = dynamic_weights(history)
 
@@ -81,9 +83,6 @@ class Ours:
             for name, (weight, term) in recipe.items()
             if weight
         }
-
-    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
-        pass
 
 
 def ramp_up(progress: float) -> float:

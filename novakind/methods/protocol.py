@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,7 +12,15 @@ from torch import Tensor
 
 from novakind.model import Model
 
-Embedded = tuple[Float[np.ndarray, "items dim"], Int[np.ndarray, " items"]]
+
+class Embedded(NamedTuple):
+    """The training items as the model sees them now, without augmentation."""
+
+    embedding: Float[np.ndarray, "items dim"]
+    labels: Int[np.ndarray, " items"]
+    """-1 = unlabeled."""
+    items: Int[np.ndarray, " items"]
+    """Their numbers in the collection."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +31,13 @@ class Batch:
     labels: Int[Tensor, " labeled"]
     progress: float
     """How much of the stage is done, from 0 to 1."""
+    items: Int[Tensor, " views"]
+    """The unlabeled items' numbers in the collection, in the order of their views."""
 
     def split(self, outputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Rows of a model's outputs that belong to labeled items, first views and second views."""
-        labeled = len(self.labels)
-        views = (len(outputs) - labeled) // 2
-        first, second = outputs[labeled : labeled + views], outputs[labeled + views :]
-        return outputs[:labeled], first, second
+        labeled, views = len(self.labels), len(self.items)
+        return outputs[:labeled], outputs[labeled : labeled + views], outputs[labeled + views :]
 
 
 @dataclass(frozen=True)
@@ -42,28 +50,36 @@ class Stage:
     """Whether its batches hold labeled items."""
     unlabeled: bool = True
     """Whether its batches hold unlabeled items."""
+    lr: float = 1.0
+    """Factor on the learning rate."""
 
 
 @runtime_checkable
 class Method(Protocol):
-    """A loss, in one stage or several."""
+    """A loss, in one stage or several; what a method does not need it inherits from here."""
 
     def stages(self, epochs: int) -> tuple[Stage, ...]:
         """How `epochs` are spent."""
         ...
 
-    def prepare(self, model: Model) -> None:
-        """Add the method's own modules to `model.extra`; called once, before the first stage."""
-        ...
+    def begin(self, model: Model, stage: Stage) -> None:
+        """Set the model up for a stage: add modules to `model.extra`, change the head, choose the weights that learn.
 
-    def before_epoch(self, model: Model, stage: Stage, history: list[dict]) -> None:
-        """A chance to look back: `history` holds the lines of metrics.jsonl so far."""
-        ...
+        A run that resumes inside a later stage calls this for all stages so far, then restores the weights; so it
+        must look neither at data nor at weights. Randomness is seeded by (seed, stage).
+        """
+
+    def before_epoch(
+        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
+    ) -> None:
+        """Prepare an epoch (from 0 in each stage); `history` holds the lines of metrics.jsonl so far.
+
+        What is found from data must be kept in buffers of `model.extra`, which checkpoints hold.
+        """
 
     def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
         """The weighted terms; their sum is minimised, and each is logged under its name."""
         ...
 
     def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
-        """What follows training; `embed()` gives embeddings and labels (-1 = unlabeled) of the training items."""
-        ...
+        """What follows training: the last chance to set the head that predicts."""

@@ -16,12 +16,12 @@ from torch import Tensor
 from novakind import losses
 from novakind.config import Config
 from novakind.heads import CentroidHead
-from novakind.methods.protocol import Batch, Embedded, Stage
+from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.model import Model
 from novakind.prior import Prior
 
 
-class Supervised:
+class Supervised(Method):
     """Cross-entropy on labeled items; centres at the end."""
 
     def __init__(self, config: Config, prior: Prior) -> None:
@@ -30,11 +30,8 @@ class Supervised:
     def stages(self, epochs: int) -> tuple[Stage, ...]:
         return (Stage("supervised", epochs, unlabeled=False),)
 
-    def prepare(self, model: Model) -> None:
+    def begin(self, model: Model, stage: Stage) -> None:
         model.replace_head("linear")  # fixed prototypes would leave no trace of what sets novel items apart
-
-    def before_epoch(self, model: Model, stage: Stage, history: list[dict]) -> None:
-        pass
 
     def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
         # The novel neurons stay silent: they have no item to learn from yet.
@@ -42,7 +39,7 @@ class Supervised:
         return {"ce": losses.cross_entropy(torch.log_softmax(logp, 1), batch.labels, self.config.objective.smoothing)}
 
     def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
-        embedding, labels = embed()
+        embedding, labels, _ = embed()
         known = [embedding[labels == number].mean(0) for number in range(self.prior.known)]
         kmeans = KMeans(len(self.prior.novel), n_init=10, random_state=self.config.seed).fit(embedding[labels < 0])
         centres = np.concatenate([np.stack(known), kmeans.cluster_centers_])

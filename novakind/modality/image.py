@@ -17,12 +17,10 @@ from PIL import Image as Pillow
 from PIL import ImageOps
 from torch import Tensor
 
+from novakind.errors import UnreadableError
+
 Batch = Float[Tensor, "batch 3 height width"]
 GREY = torch.tensor([0.299, 0.587, 0.114])
-
-
-class UnreadableError(Exception):
-    """A file that cannot be decoded; the message says why."""
 
 
 @dataclass(frozen=True)
