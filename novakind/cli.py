@@ -1,7 +1,8 @@
-"""The verbs: demo, discover, predict, report, export, data."""
+"""The verbs: demo, discover, compare, predict, report, export, data."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,12 +12,14 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from novakind import __version__
+from novakind.compare import DEFAULT_METHODS, run_compare
 from novakind.config import PRESETS, Config
 from novakind.demo import run_demo
 from novakind.discovery import Discovery
 from novakind.errors import UserError
 from novakind.fetch import DataCommand, show_data
-from novakind.source import Source
+from novakind.help import COMPARE_HELP, DISCOVER_HELP
+from novakind.source import Source, holds_recordings
 from novakind.verbs import draw_again, sort_new_items, take_away
 from novakind.workflow import run_discover
 
@@ -37,15 +40,35 @@ class DiscoverCommand:
 
     source: Annotated[Source, tyro.conf.arg(name="")] = field(default_factory=Source)
     config: Annotated[Config, tyro.conf.arg(name="")] = field(default_factory=Config)
-    preset: Literal["default", "glyphs", "paper"] = "default"
-    """Settings to start from: default, for photographs and vectors; glyphs: digits, letters, symbols;
-    paper, the choices of the paper."""
+    preset: Literal["auto", "default", "glyphs", "sensors", "paper"] = "auto"
+    """Settings to start from: default, for photographs and vectors; glyphs: digits, letters, symbols; sensors:
+    recordings; paper, the choices of the paper. auto: sensors for recordings, else default."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The run folder; by default runs/ and the name of the data."""
     fresh: bool = False
     """Begin anew, even if the run folder holds an earlier run."""
     quiet: bool = False
     """Print nothing but the result."""
+
+
+@dataclass(frozen=True)
+class CompareCommand:
+    """Compare methods on the same data, with the same network and budget: one table."""
+
+    source: Annotated[Source, tyro.conf.arg(name="")] = field(default_factory=Source)
+    config: Annotated[Config, tyro.conf.arg(name="")] = field(default_factory=Config)
+    preset: Literal["auto", "default", "glyphs", "sensors", "paper"] = "auto"
+    """Settings to start from, the same for every method."""
+    methods: str = DEFAULT_METHODS
+    """Names of methods with commas between them."""
+    seeds: int = 3
+    """How often each method runs: with the seeds 0, 1, ..."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """Where the runs and the table go; by default runs/compare- and the name of the data."""
+    quiet: bool = False
+    """Print nothing but the table."""
+    words: tyro.conf.Suppress[tuple[str, ...]] = ()
+    """The command as it was typed, to be written under the table."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +119,7 @@ def show_demo(command: DemoCommand) -> None:
 
 
 def show_discover(command: DiscoverCommand) -> None:
-    data = Path(command.source.data)
-    path = command.out or Path("runs") / (data.resolve().stem if data.exists() else data.name)
+    path = command.out or Path("runs") / name_of(command.source)
     _, _, results = run_discover(command.source, command.config, path, command.fresh, command.quiet)
     print(Discovery.load(path).table())
     print()
@@ -105,10 +127,36 @@ def show_discover(command: DiscoverCommand) -> None:
         kind, split, protocol = name.split("/")
         if kind.endswith("_acc") and protocol == "agnostic" and (split != "val" or kind == "known_acc"):
             what = {"known_acc": "known classes recognised", "novel_acc": "new categories right"}[kind]
-            where = {"train": "items trained on", "val": "items kept aside", "test": "test items"}[split]
-            print(f"{what + ', ' + where:42} {100 * value:5.1f} %   {name}")
+            where = {"train": "items trained on", "val": "items kept aside", "test": held_out(results["split"])}[split]
+            print(f"{what + ', ' + where:54} {100 * value:5.1f} %   {name}")
     print(f"look at it:   {path / 'report.html'}  (opens in a browser)")
     print(f"take it away: novakind export {path} --out sorted")
+
+
+def name_of(source: Source) -> str:
+    """What a folder of results is called after."""
+    data = Path(source.data)
+    return data.resolve().stem if data.exists() else data.name
+
+
+def show_compare(command: CompareCommand) -> int:
+    out = command.out or Path("runs") / f"compare-{name_of(command.source)}"
+    typed = shlex.join(["novakind", "compare", *command.words])
+    board = run_compare(command.source, command.config, command.methods, command.seeds, out, typed, command.quiet)
+    print(board.text())
+    print(f"\n{out / 'compare.md'}, with compare.csv and compare.svg beside it")
+    if board.failed:
+        cell, reason = next(iter(board.failed.items()))
+        print(
+            f"novakind: {len(board.failed)} of {len(board.cells)} runs failed, the first {cell}: {reason}",
+            file=sys.stderr,
+        )
+    return 1 if board.failed else 0
+
+
+def held_out(split: str) -> str:
+    """How the test items lie apart from the training items, which every number depends on."""
+    return {"official": "official test items", "random": "test items at random"}.get(split, f"test items by {split}")
 
 
 def show_predict(command: PredictCommand) -> None:
@@ -123,9 +171,10 @@ def show_export(command: ExportCommand) -> None:
     print(take_away(command.run, command.out, command.to, command.link, command.everything))
 
 
-COMMANDS: dict[str, tuple[type, Callable[[Any], None]]] = {
+COMMANDS: dict[str, tuple[type, Callable[[Any], int | None]]] = {
     "demo": (DemoCommand, show_demo),
     "discover": (DiscoverCommand, show_discover),
+    "compare": (CompareCommand, show_compare),
     "predict": (PredictCommand, show_predict),
     "report": (ReportCommand, show_report),
     "export": (ExportCommand, show_export),
@@ -134,7 +183,7 @@ COMMANDS: dict[str, tuple[type, Callable[[Any], None]]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a verb; 0 for success, 2 for a mistake that the user can mend, 130 after Ctrl-C."""
+    """Run a verb; 0 for success, 1 for a comparison with gaps, 2 for a mistake that can be mended, 130 after Ctrl-C."""
     words = sys.argv[1:] if arguments is None else arguments
     if not words or words[0] in ("-h", "--help"):
         print(overview())
@@ -147,7 +196,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     kind, act = COMMANDS[words[0]]
     try:
-        act(parse(kind, words[0], words[1:]))
+        return act(parse(kind, words[0], words[1:])) or 0
     except UserError as error:
         print(f"novakind: {error}", file=sys.stderr)
         return 2
@@ -155,20 +204,23 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 0
-    return 0
 
 
 def parse(kind: type, verb: str, words: list[str]) -> Any:
     """The words of a command as its dataclass; a preset becomes the default of all other settings."""
     default: Any = None
-    if kind is DiscoverCommand:
+    if kind in (DiscoverCommand, CompareCommand):
         if not words or {"-h", "--help"} & set(words):
-            print(DISCOVER_HELP)
+            print(DISCOVER_HELP if kind is DiscoverCommand else COMPARE_HELP)
             raise SystemExit(0 if words else 2)
         words = ["--help" if word == "--help-all" else word for word in words]
-        preset = option(words, "--preset") or "default"
+        preset = option(words, "--preset") or "auto"
+        if preset == "auto":
+            given = tyro.cli(kind, prog=f"novakind {verb}", args=words, default=kind())
+            preset = "sensors" if holds_recordings(given.source) else "default"
         settings = PRESETS.get(preset, PRESETS["default"])()
-        default = DiscoverCommand(config=settings)
+        typed: dict[str, Any] = {"words": tuple(words)} if kind is CompareCommand else {}
+        default = kind(config=settings, **typed)
     return tyro.cli(kind, prog=f"novakind {verb}", args=words, default=default)
 
 
@@ -180,33 +232,6 @@ def option(words: list[str], name: str) -> str | None:
         if word.startswith(f"{name}="):
             return word.removeprefix(f"{name}=")
     return None
-
-
-DISCOVER_HELP = """\
-novakind discover DATA --novel N [options]
-
-Finds N new categories among unlabeled items, next to known classes.
-
-DATA is one of
-  a folder        one sub-folder for each known class, everything else in a sub-folder named unlabeled
-  a .csv file     columns path and label; an empty label is an unlabeled item
-  an .npz file    arrays X (vectors or pictures) and y (-1 = unlabeled)
-  a name          digits, cifar10 or fashion-mnist, all labeled, for benchmarks; novakind data brings the last two
-
-The options that matter most
-  --novel 5            how many new categories to look for
-  --prior 1/2,1/4,1/4  their shares, if you know them; by default all are equally large
-  --preset glyphs      for digits, letters and symbols, which must not be mirrored (default: photographs, vectors)
-  --out runs/photos    where to write; by default runs/ and the name of the data
-  --epochs 50          longer or shorter training; by default chosen by the amount of data
-  --seed 1             another, equally valid run
-  --truth truth.csv    what the unlabeled items really are (path, label): scored, never trained on
-  --fresh              begin anew in a folder that holds an earlier run
-
-It writes a folder with report.html to look at, predictions.csv, and the model. The same command goes on with a run that
-was interrupted. Then: novakind export runs/photos --to folders --out sorted
-
-novakind discover --help-all lists every setting."""
 
 
 def overview() -> str:

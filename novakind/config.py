@@ -10,6 +10,7 @@ from typing import Any, Literal, get_type_hints
 from novakind.errors import UserError
 from novakind.modality.features import FeatureAugment
 from novakind.modality.image import ImageAugment
+from novakind.modality.series import SeriesAugment
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -91,9 +92,12 @@ class Config:
     prior: str = "uniform"
     """How unlabeled items spread over the new categories: uniform, or shares such as 1/2,1/4,1/4."""
     method: str = "ours"
-    """Which method: ours (the paper's), or supervised (known classes only, then k-means)."""
+    """Which method: ours (the paper's), or one to compare it with: uno, iic, autonovel, dtc, kcl, mcl, nev, spacing,
+    supcon, supervised, kmeans; oracle is the upper bound that knows all classes."""
     epochs: int = 0
     """Passes over the unlabeled items; 0 chooses by the amount of data."""
+    minutes: float = 0.0
+    """Train for about so long: the epochs that fit are found by timing some steps; 0 leaves it to --epochs."""
     batch: int = 256
     """Unlabeled items in a step, at least ten times the number of new categories."""
     seed: int = 0
@@ -115,19 +119,22 @@ class Config:
     val: float = 0.1
     """Share of the items kept out of training to watch it."""
     ema: float = 0.0
-    """Decay, by step, of the running average of the weights that is evaluated and kept; 0 keeps the last weights."""
+    """Decay, by step, of the running average of the weights that is evaluated and kept (it forgets faster in the first
+    steps); 0 keeps the last weights."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """auto takes a GPU where there is one."""
     objective: Objective = field(default_factory=Objective)
     optim: Optim = field(default_factory=Optim)
     image: ImageAugment = field(default_factory=ImageAugment)
     features: FeatureAugment = field(default_factory=FeatureAugment)
+    series: SeriesAugment = field(default_factory=SeriesAugment)
 
     def __post_init__(self) -> None:
         o = self.objective
         rules = (
             ("--novel", self.novel, self.novel >= 0, "at least 1", "give the number of new categories to look for"),
             ("--epochs", self.epochs, self.epochs >= 0, "0 or more", "give --epochs 100, or 0 to let novakind choose"),
+            ("--minutes", self.minutes, self.minutes >= 0, "0 or more", "give --minutes 10, or leave it out"),
             ("--batch", self.batch, self.batch >= 2, "at least 2", "give --batch 256"),
             ("--dim", self.dim, self.dim >= 2, "at least 2", "give --dim 128"),
             ("--ema", self.ema, 0 <= self.ema < 1, "from 0 to below 1", "give --ema 0.99"),
@@ -159,6 +166,11 @@ def glyphs() -> Config:
     return Config(batch=128, optim=Optim(lr=0.2), image=drawn)
 
 
+def sensors() -> Config:
+    """Recordings of body-worn sensors and the like: the device may be worn at any angle."""
+    return Config(ema=0.98, optim=Optim("muon", lr=0.05, weight_decay=0.01), series=SeriesAugment(rotate=180))
+
+
 def paper() -> Config:
     """The paper's own choice: eq. 8, 9, 11, 14, 17 with weight 1, SGD, linear schedule; ResNet-18, authors' stem."""
     return Config(
@@ -171,7 +183,7 @@ def paper() -> Config:
     )
 
 
-PRESETS = {"default": default, "glyphs": glyphs, "paper": paper}
+PRESETS = {"default": default, "glyphs": glyphs, "sensors": sensors, "paper": paper}
 
 
 def to_toml(tables: dict[str, Any], heading: str = "") -> str:

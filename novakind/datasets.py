@@ -18,8 +18,10 @@ import numpy as np
 from jaxtyping import Bool, UInt8
 from sklearn.datasets import load_digits
 
+from novakind.activities import SENSORS
 from novakind.data import Collection, Labels, from_arrays
 from novakind.errors import UserError
+from novakind.files import Reading
 from novakind.modality.image import Image
 
 CLASSES = {
@@ -238,7 +240,8 @@ def unpickle_batch(file: Path) -> Part:
 
 
 PLACES = {"cifar10": cifar10_places, "fashion-mnist": fashion_mnist_places}
-DATASETS: dict[str, Callable[[Path], Collection]] = {
-    "digits": lambda root: digits(),
-    **{name: partial(load_named, name) for name in PLACES},
+DATASETS: dict[str, Callable[[Path, Reading], Collection]] = {
+    "digits": lambda root, reading: digits(),
+    **{name: lambda root, reading, name=name: load_named(name, root) for name in PLACES},
+    **SENSORS,
 }

@@ -45,6 +45,7 @@ def discover(collection: Collection, split: Split, config: Config, run: Run, rep
         "truth_classes": list(collection.truth_classes) if (collection.truth >= model.card.known).any() else None,
         "data": collection.name,
         "items": len(collection),
+        "split": split.by,
         "skipped": len(collection.skipped),
         "version": __version__,
     }

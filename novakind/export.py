@@ -59,6 +59,11 @@ def to_folders(
         (root / path).exists() for path in discovery.paths[:99]
     ):
         raise UserError("these items are rows of an array and only files go into folders: export csv or npz instead")
+    recording, mark, _ = discovery.paths[0].rpartition("@")
+    if mark and not (root / discovery.paths[0]).exists() and (root / recording).exists():
+        raise UserError(
+            "these items are windows of recordings and only files go into folders: export csv or npz instead"
+        )
     if destination.exists() and not destination.is_dir():
         raise UserError(f"{destination} is a file, and an export needs a folder: name another destination")
     if destination.resolve() == root.resolve() or root.resolve() in destination.resolve().parents:

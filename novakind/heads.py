@@ -59,4 +59,40 @@ class CentroidHead(nn.Module):
         return torch.log_softmax(-torch.cdist(embedding, self.centres).square() / self.spread, 1)
 
 
-HEADS = {"linear": LinearHead, "prototype": PrototypeHead, "centroid": CentroidHead}
+class MLPHead(nn.Module):
+    """Known classes by cosine to learnt directions of the embedding, novel ones by cosine behind a projection.
+
+    UNO's head: sorting novel items needs a space of its own, which may not disturb what tells known classes apart.
+    Which classes are novel is a buffer, so that a saved head knows it; all of them, until a method says otherwise.
+    """
+
+    novel: Tensor
+    hidden, projected = 512, 256
+
+    def __init__(self, dim: int, classes: int, tau: float = 0.1) -> None:
+        super().__init__()
+        self.tau = tau
+        self.directions = nn.Linear(dim, classes, bias=False)
+        self.projection = nn.Sequential(
+            nn.Linear(dim, self.hidden),
+            nn.BatchNorm1d(self.hidden),
+            nn.ReLU(inplace=True),
+            nn.Linear(self.hidden, self.projected),
+        )
+        self.prototypes = nn.Linear(self.projected, classes, bias=False)
+        self.register_buffer("novel", torch.ones(classes, dtype=torch.bool))
+
+    def forward(self, embedding: Embedding) -> LogProbs:
+        cosine = torch.where(self.novel, self.sort(embedding), self.recognise(embedding))
+        return torch.log_softmax(cosine / self.tau, 1)
+
+    def recognise(self, embedding: Embedding) -> Float[Tensor, "batch classes"]:
+        """The cosines that count for known classes."""
+        return F.normalize(embedding, dim=1) @ F.normalize(self.directions.weight, dim=1).T
+
+    def sort(self, embedding: Embedding) -> Float[Tensor, "batch classes"]:
+        """The cosines that count for novel classes."""
+        return F.normalize(self.projection(embedding), dim=1) @ F.normalize(self.prototypes.weight, dim=1).T
+
+
+HEADS = {"linear": LinearHead, "prototype": PrototypeHead, "centroid": CentroidHead, "mlp": MLPHead}

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from novakind.data import as_items, read_arrays, read_manifest
+from novakind.data import as_items
 from novakind.errors import UnreadableError, UserError
+from novakind.files import is_manifest, read_arrays, read_manifest
 from novakind.model import Model
 
 
@@ -34,7 +35,7 @@ def read_items(
             if "X" not in arrays:
                 raise UserError(f"{path} has no array X: write it with numpy.savez(path, X=...)")
             yield [str(number) for number in range(len(arrays["X"]))], fitting_rows(arrays["X"], model, str(path))
-        elif path.suffix.lower() == ".csv":
+        elif path.suffix.lower() == ".csv" and (model.modality.kind != "series" or is_manifest(path)):
             files += [(name, path.parent / name) for name in read_manifest(path, labels=False)[0]]
         elif path.is_dir():
             found = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
@@ -46,11 +47,12 @@ def read_items(
         try:
             if not file.is_file():
                 raise UnreadableError("no such file")
-            rows.append(model.modality.read(file))
-            names.append(name)
+            for suffix, row in model.modality.read(file):
+                rows.append(row)
+                names.append(name + suffix)
         except UnreadableError as error:
             skipped.append((name, str(error)))
-        if len(rows) == batch:
+        if len(rows) >= batch:
             yield names, np.stack(rows)
             names, rows = [], []
     if rows:

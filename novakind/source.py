@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
-from novakind.data import Collection, load
+from novakind.activities import SENSORS
+from novakind.data import Collection
 from novakind.datasets import DATASETS, data_root, is_named
 from novakind.errors import UserError
+from novakind.files import Reading, are_recordings, load
 from novakind.split import Split, hide, impose, part, standardise, with_truth
 
 
@@ -24,11 +27,23 @@ class Source:
     label, an .npz with arrays X and y, or the name of a data set."""
     size: int = 0
     """Side of the pictures in pixels; 0 chooses by the pictures, at most 64."""
+    window: str = ""
+    """Cut recordings into windows of this length: 3s, 500ms, or 150 for samples; without it a file is one item."""
+    hop: str = ""
+    """From the start of one window to the next, written like --window; half a window where it is not given."""
+    rate: float = 0.0
+    """Samples per second that recordings are brought to. Those without a column of times are taken to have this rate;
+    0 takes the rate that most files have."""
+    gravity: Literal["keep", "remove"] = "keep"
+    """remove: take what is slower than 0.3 Hz out of recordings."""
     truth: str = ""
     """A .csv with the columns path and label: what the unlabeled items really are. Scored, never trained on."""
     test: float = 0.0
     """Share of the items kept for a final score. Data sets by name default to their official test part, or to
     0.2 if they have none."""
+    split: str = ""
+    """How the parts kept out are chosen: random (item by item), or whole groups, e.g. subject or trial for data sets
+    that name them, file for windows of recordings. The default is an official test part, else groups, else random."""
     known: str = ""
     """Benchmark on labeled data: which classes stay labeled (5 = the first five, random:5, or names a,b,c); the
     others are hidden and become the new ones."""
@@ -50,6 +65,14 @@ def placed(source: Source) -> Source:
     return replace(source, data=source.data if named else full(source.data), truth=full(source.truth))
 
 
+def holds_recordings(source: Source) -> bool:
+    """Whether the data are recordings, as far as a look at names can tell."""
+    if is_named(source.data, data_root(source.data_root)):
+        return source.data in SENSORS
+    files = (file for file in Path(source.data).rglob("*") if file.is_file()) if source.data else ()
+    return are_recordings(list(islice(files, 200)))
+
+
 def gather(source: Source, store: Path, val: float, watch: Callable[[int, int], None]) -> tuple[Collection, Split]:
     """Load, hide, impose, divide: the same source always gives the same items in the same order."""
     if not source.data:
@@ -59,16 +82,17 @@ def gather(source: Source, store: Path, val: float, watch: Callable[[int, int], 
             f"--size {source.size} is out of range, it must be from 8 to 1024: give --size 64, or leave it out"
         )
     path = Path(source.data)
+    reading = Reading(source.size, source.window, source.hop, source.rate, source.gravity)
     by_name = is_named(source.data, data_root(source.data_root))
     if by_name:
-        collection = DATASETS[source.data](data_root(source.data_root))
+        collection = DATASETS[source.data](data_root(source.data_root), reading)
     else:
         if not path.exists() and not path.suffix:
             raise UserError(
                 f"{path} does not exist: give a folder, a .csv manifest, an .npz file, "
                 f"or the name of a data set ({', '.join(DATASETS)})"
             )
-        collection = load(path, store, source.size, watch)
+        collection = load(path, store, reading, watch)
     if source.truth:
         collection = with_truth(collection, Path(source.truth))
     if source.known:
@@ -76,5 +100,5 @@ def gather(source: Source, store: Path, val: float, watch: Callable[[int, int], 
     if source.impose:
         collection = impose(collection, source.impose, source.split_seed)
     test = source.test or (0.2 if by_name and collection.official_test is None else 0.0)
-    split = part(collection, val, test, source.split_seed)
+    split = part(collection, val, test, source.split_seed, source.split)
     return standardise(collection, split), split

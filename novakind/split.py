@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Int
 
-from novakind.data import Collection, read_manifest
+from novakind.data import Collection
 from novakind.errors import UserError
+from novakind.files import read_manifest
 from novakind.prior import Prior
 
 Indices = Int[np.ndarray, " _"]
@@ -22,6 +23,8 @@ class Split:
     train: Indices
     val: Indices
     test: Indices
+    by: str = "random"
+    """How the parts were chosen: "official", "random" (item by item), or by which groups, e.g. "subject"."""
 
     def names(self, count: int) -> list[str]:
         """ "train", "val" or "test" for each item."""
@@ -30,16 +33,23 @@ class Split:
         return result.tolist()
 
 
-def part(collection: Collection, val: float, test: float, seed: int = 0) -> Split:
-    """A test and a validation part, each with the same share of every class (of the truth where it is known).
+def part(collection: Collection, val: float, test: float, seed: int = 0, by: str = "") -> Split:
+    """A test and a validation part, of items that lie apart from the training items as `by` says.
 
-    With `test` = 0, a collection that has an official test part keeps it, and the validation part comes from the rest.
+    "random": item by item, each part with the same share of every class (of the truth where it is known). The name of
+    one of the collection's groups: whole groups, e.g. people whom the model has never seen. "": an official test part
+    where there is one and `test` is 0, else the collection's first kind of groups, else random.
     """
     if not (0 <= val < 1 and 0 <= test < 1 and val + test < 1):
         raise UserError(f"--val {val} and --test {test} leave nothing to train on: their sum must stay below 1")
+    if by not in ("", "random", *collection.groups):
+        raise UserError(f"--split {by} is not to be had here: choose from {', '.join(('random', *collection.groups))}")
     rng = np.random.default_rng([seed, 1])
+    official = official_test(collection) & (test == 0) & (by == "")
+    by = by or ("official" if official.any() else next(iter(collection.groups), "random"))
+    if by in collection.groups:
+        return part_by_group(collection, collection.groups[by], val, test, by, rng)
     strata = np.where(collection.truth >= 0, collection.truth, collection.labels)
-    official = official_test(collection) & (test == 0)
     train: list[np.ndarray] = []
     held: dict[str, list[np.ndarray]] = {"val": [], "test": [np.flatnonzero(official)]}
     for stratum in np.unique(strata[~official]):
@@ -49,7 +59,25 @@ def part(collection: Collection, val: float, test: float, seed: int = 0) -> Spli
         held["test"].append(members[:tests])
         held["val"].append(members[tests : tests + vals])
         train.append(members[tests + vals :])
-    return Split(*(np.sort(np.concatenate(groups)) for groups in (train, held["val"], held["test"])))
+    return Split(*(np.sort(np.concatenate(groups)) for groups in (train, held["val"], held["test"])), by=by)
+
+
+def part_by_group(
+    collection: Collection, groups: Indices, val: float, test: float, by: str, rng: np.random.Generator
+) -> Split:
+    """Whole groups to each part, by their number; every part that is asked for gets at least one."""
+    names = rng.permutation(np.unique(groups))
+    tests = max(1, round(test * len(names))) if test else 0
+    vals = max(1, round(val * (len(names) - tests))) if val else 0
+    train = np.isin(groups, names[tests + vals :])
+    lost = sorted(set(range(len(collection.classes))) - set(collection.labels[train].tolist()))
+    if lost:
+        raise UserError(
+            f'--split {by} leaves no item of class "{collection.classes[lost[0]]}" to train on, with {len(names)} '
+            "groups in all: give smaller --val and --test, or --split random"
+        )
+    parts = (train, np.isin(groups, names[tests : tests + vals]), np.isin(groups, names[:tests]))
+    return Split(*(np.flatnonzero(chosen) for chosen in parts), by=by)
 
 
 def standardise(collection: Collection, split: Split) -> Collection:
@@ -72,6 +100,7 @@ def subset(collection: Collection, chosen: Indices) -> Collection:
         truth=collection.truth[chosen],
         paths=tuple(collection.paths[i] for i in chosen),
         official_test=None if collection.official_test is None else collection.official_test[chosen],
+        groups={name: numbers[chosen] for name, numbers in collection.groups.items()},
     )
 
 

@@ -6,7 +6,7 @@ import copy
 import itertools
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from novakind.errors import UserError
 from novakind.methods import Batch, Embedded, Method, Stage, make_method
 from novakind.model import CUSTOM, Card, Model, predict
 from novakind.optim import make_optimizer, set_lr
+from novakind.pace import affordable
 from novakind.prior import Prior
 from novakind.progress import Reporter
 from novakind.run import Run
@@ -48,16 +49,15 @@ def fit(
     sampler = make_sampler(collection, split, config)
     method = make_method(config, prior)
     model = make_model(collection, split, config, report, encoder)
-    stages = method.stages(config.epochs or choose_epochs(sampler.steps))
-    total = sum(stage.epochs for stage in stages)
+    method.reveal(torch.from_numpy(collection.truth))
     saved = run.restore() if run else None
+    planned = saved["planned"] if saved else plan(collection, split, config, prior, sampler, model)
+    stages = method.stages(planned)
+    total = sum(stage.epochs for stage in stages)
     done = saved["epochs"] if saved else 0
     history = run.history(done) if run else []
     kept = copy.deepcopy(model) if config.ema else model  # the weights, or their running average, that are evaluated
     both = (model, kept) if config.ema else (model,)
-
-    def embed(which: Model = model) -> Embedded:
-        return Embedded(predict(which, collection.items[split.train])[0], collection.labels[split.train], split.train)
 
     report.begin("training", total, done)
     for number, stage in enumerate(stages):
@@ -77,7 +77,7 @@ def fit(
             started = time.monotonic()
             torch.manual_seed(derive(config.seed, number, epoch))
             model.train()
-            method.before_epoch(model, stage, epoch, history, embed)
+            method.before_epoch(model, stage, epoch, history, lambda: embed(model, collection, split))
             sums: defaultdict[str, float] = defaultdict(float)
             lr = 0.0
             for step, items in enumerate(sampler.epoch(before + epoch)):
@@ -87,19 +87,21 @@ def fit(
                     for name, term in take_step(model, method, optimizer, batch).items():
                         sums[name] += term / sampler.steps
                 if config.ema:
-                    move_towards(kept, model, config.ema)
+                    taken = (before + epoch) * sampler.steps + step
+                    move_towards(kept, model, min(config.ema, (1 + taken) / (10 + taken)))
             check_finite(sums, before + epoch + 1)
             line, warning = watch(kept, collection, split, prior)
+            warning = warning if stage.unlabeled else None  # not yet trained on new items, there is nothing to collapse
             line = {f"loss/{name}": value for name, value in sums.items()} | {"loss/total": sum(sums.values())} | line
             head = {"epoch": before + epoch + 1, "stage": stage.name, "lr": lr, "seconds": time.monotonic() - started}
             history.append(head | line | ({"warning": warning} if warning else {}))
             if run:
                 run.log(history[-1])
-                run.checkpoint(state_of(model, kept, optimizer, before + epoch + 1))
+                run.checkpoint(state_of(model, kept, optimizer, before + epoch + 1, planned))
             report.epoch(history[-1], total)
     report.end()
 
-    method.finish(kept, lambda: embed(kept))
+    method.finish(kept, lambda: embed(kept, collection, split))
     line, warning = watch(kept, collection, split, prior)
     return kept.eval(), [text for text in (warning, distrust(line, collection, split)) if text], history
 
@@ -159,6 +161,36 @@ def new_names(known: tuple[str, ...], novel: int) -> list[str]:
     """new-1, new-2, ... without the names that known classes have already, as they may in a second round."""
     free = (name for number in itertools.count(1) if (name := f"new-{number}") not in known)
     return list(itertools.islice(free, novel))
+
+
+def plan(collection: Collection, split: Split, config: Config, prior: Prior, sampler: Sampler, model: Model) -> int:
+    """The number of epochs: as asked for, else by the time that may be taken, else by the amount of data."""
+    if config.epochs or not config.minutes:
+        return config.epochs or choose_epochs(sampler.steps)
+    method = make_method(config, prior)
+    method.reveal(torch.from_numpy(collection.truth))
+    stages = method.stages(100)
+
+    def rehearse(number: int) -> Callable[[int], None]:
+        spoilt = copy.deepcopy(model).train()
+        for stage in stages[: number + 1]:
+            method.begin(spoilt, stage)
+        optimizer = make_optimizer(spoilt, config.optim)
+        method.before_epoch(spoilt, stages[number], 0, [], lambda: embed(spoilt, collection, split))
+
+        def take(count: int) -> None:
+            for items in itertools.islice(sampler.epoch(0), count):
+                for batch in batches(collection, spoilt, stages[number], config, items, 0.0):
+                    take_step(spoilt, method, optimizer, batch)
+
+        return take
+
+    return affordable(config.minutes, stages, sampler.steps, rehearse, lambda: watch(model, collection, split, prior))
+
+
+def embed(model: Model, collection: Collection, split: Split) -> Embedded:
+    """The training items as the model sees them."""
+    return Embedded(predict(model, collection.items[split.train])[0], collection.labels[split.train], split.train)
 
 
 def choose_epochs(steps: int) -> int:
@@ -240,10 +272,11 @@ def check_finite(sums: dict[str, float], epoch: int) -> None:
         )
 
 
-def state_of(model: Model, kept: Model, optimizer: torch.optim.Optimizer, epochs: int) -> dict:
+def state_of(model: Model, kept: Model, optimizer: torch.optim.Optimizer, epochs: int, planned: int) -> dict:
     """What a checkpoint holds; without an average `kept` is the model, and torch writes shared tensors once."""
     return {
         "epochs": epochs,
+        "planned": planned,
         "model": model.state_dict(),
         "kept": kept.state_dict(),
         "optimizer": optimizer.state_dict(),

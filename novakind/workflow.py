@@ -14,9 +14,10 @@ from novakind.data import Collection
 from novakind.discoverer import discover
 from novakind.errors import UserError
 from novakind.methods import make_method
+from novakind.modality.series import Series
 from novakind.prior import Prior
 from novakind.progress import Reporter
-from novakind.report import write_report
+from novakind.report import Signals, write_report
 from novakind.run import Run
 from novakind.sampler import check_batch
 from novakind.source import Source, gather, placed
@@ -24,23 +25,33 @@ from novakind.split import Split
 
 
 def run_discover(
-    source: Source, config: Config, path: Path, fresh: bool = False, quiet: bool = False
+    source: Source,
+    config: Config,
+    path: Path,
+    fresh: bool = False,
+    quiet: bool = False,
+    store: Path | None = None,
+    draw: bool = True,
 ) -> tuple[Collection, Split, dict[str, Any]]:
-    """From data to a run folder with its report; a run that was interrupted goes on, one that is finished stays."""
+    """From data to a run folder with its report; a run that was interrupted goes on, one that is finished stays.
+
+    Runs on the same data may share a `store` of decoded files; without `draw` there is no report.
+    """
     config, source = early_checks(config, source), placed(source)
     run = Run.claim(path)
     with Reporter(quiet) as report, run.alone():
         if fresh:
             run.clear()
         try:
-            collection, split = gather(source, path / "store", config.val, report.decoding)
+            collection, split = gather(source, store or path / "store", config.val, report.decoding)
             if not config.novel:
                 config = replace(config, novel=len(collection.truth_classes) - len(collection.classes))
             run.settle({"data": asdict(source) | {"digest": collection.digest()}} | as_tables(config))
             describe(collection, config, path, report)
             results = discover(collection, split, config, run, report)
-            report.say("drawing the report")
-            write_report(path, thumbnails(collection))
+            if draw:
+                report.say("drawing the report")
+                write_report(path, thumbnails(collection), signals(collection))
         except KeyboardInterrupt:
             report.end()
             report.say(f"stopped; what is done is saved in {path}: the same command goes on from there")
@@ -79,3 +90,11 @@ def describe(collection: Collection, config: Config, path: Path, report: Reporte
 
 def thumbnails(collection: Collection) -> Callable[[int], bytes | None]:
     return lambda number: collection.modality.thumbnail(np.asarray(collection.items[number]))
+
+
+def signals(collection: Collection) -> Signals | None:
+    """What the report draws of time series in place of pictures."""
+    series = collection.modality
+    if not isinstance(series, Series):
+        return None
+    return Signals(series.channels, series.rate, series.unit, lambda number: np.asarray(collection.items[number]))

@@ -5,6 +5,9 @@ import json
 
 import numpy as np
 
+from novakind.discovery import Discovery
+from novakind.report import Signals
+
 HOSTILE = '</script><img src=x onerror="boom()"> & ’quoted’ 🦊'
 
 
@@ -43,3 +46,25 @@ def write_files(root, paths):
     for path in paths:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(f"content of {path}")
+
+
+def waves(run, channels=("x", "y", "z"), time=128, rate=50.0, unit="m/s²", seed=0):
+    """Signals for the items of a run, of another kind in each category: swinging, noisy, a step, weak, a pulse."""
+    category = Discovery.load(run).category
+    clock = np.linspace(0, 1, time)
+
+    def row(item):
+        rng = np.random.default_rng((seed, item))
+        phase = np.arange(len(channels))[:, None] * 0.9
+        level = np.linspace(-1, 1, len(channels))[:, None]
+        kinds = (
+            3 * np.sin(2 * np.pi * (4 * clock + rng.uniform(0, 0.15)) + phase),
+            1.2 * rng.normal(size=(len(channels), time)),
+            level + 2.5 * (clock > 0.5 + 0.08 * rng.normal()) * np.cos(phase),
+            0.02 * np.sin(2 * np.pi * 2 * clock + phase) + 0.004 * rng.normal(size=(len(channels), time)),
+            4 * np.exp(-(((clock - 0.4) / 0.08) ** 2)) * np.cos(3 * phase) + level,
+        )
+        kind = int(category[item]) % len(kinds)
+        return kinds[kind] + (0 if kind == 3 else 0.15) * rng.normal(size=(len(channels), time))
+
+    return Signals(tuple(channels), rate, unit, row)

@@ -145,7 +145,7 @@ def test_folders_that_cannot_be(tmp_path, monkeypatch, capsys):
     for name in ("a", "unlabeled"):
         (Path("words") / name).mkdir(parents=True)
         (Path("words") / name / "note.txt").write_text("hello")
-    assert "none of the 2 files" in refused(capsys, "discover", "words", *discover)
+    assert "none of 2 files can be read as a recording" in refused(capsys, "discover", "words", *discover)
     Path("file.txt").write_text("hello")
     assert "neither a folder" in refused(capsys, "discover", "file.txt", *discover)
 
@@ -260,9 +260,13 @@ def test_help_is_there_for_every_verb(capsys):
 
 
 def test_every_option_in_the_short_help_exists():
-    words = [word for word in DISCOVER_HELP.split() if word.startswith("--") and word not in ("--help-all", "--to")]
+    words = [
+        word.strip("(),")
+        for word in DISCOVER_HELP.split()
+        if word.strip("(").startswith("--") and word not in ("--help-all", "--to")
+    ]
     values = {"--novel": "5", "--prior": "uniform", "--preset": "glyphs", "--out": "x", "--epochs": "1", "--seed": "1"}
-    values |= {"--truth": "t.csv"}
+    values |= {"--truth": "t.csv", "--window": "3s", "--hop": "1.5s", "--rate": "50"}
     line = [part for word in dict.fromkeys(words) for part in (word, *([values[word]] if word in values else []))]
     command = parse(COMMANDS["discover"][0], "discover", ["data", *line])
     assert (command.config.novel, command.config.image.flip, command.fresh) == (5, False, True)

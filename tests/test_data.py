@@ -6,14 +6,16 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image as Pillow
 
 from novakind import store
-from novakind.data import Collection, encode_labels, from_arrays, load
+from novakind.data import Collection, encode_labels, from_arrays
 from novakind.errors import UserError
+from novakind.files import Reading, load
 from novakind.modality.features import Features
 from novakind.modality.image import Image
 from novakind.store import Stored, decode
@@ -113,7 +115,7 @@ def test_the_size_is_chosen_from_the_pictures(tmp_path, sides, size, expected):
     for side in sides:
         paint(tmp_path / "data" / "a" / f"{side}.png", 7, side)
     (tmp_path / "data" / "a" / "broken.png").write_bytes(b"x")
-    assert load(tmp_path / "data", tmp_path / "store", size).modality.shape == (3, expected, expected)
+    assert load(tmp_path / "data", tmp_path / "store", Reading(size)).modality.shape == (3, expected, expected)
 
 
 # Manifests
@@ -281,11 +283,14 @@ class Counting(Image):
     stop_at: str = ""
     seen: list[str] = field(default_factory=list)
 
-    def read(self, path: Path) -> np.ndarray:
+    def read(self, path: Path) -> list[tuple[str, np.ndarray]]:
         if path.name == self.stop_at:
             raise KeyboardInterrupt
         self.seen.append(path.name)
         return super().read(path)
+
+    def settings(self) -> dict[str, Any]:
+        return Image(self.size).settings()
 
 
 NAMES = [f"{number:02}.png" for number in range(20)]
@@ -351,7 +356,7 @@ ROW = 3 * 4 * 4
         (cut("index.jsonl", lambda text: b"\n".join(text.split(b"\n")[:11]) + b"\n5\n[]\n{}\n"), 10),
         (cut("index.jsonl", lambda text: text[:10]), 0),
         (cut("index.jsonl", lambda text: b""), 0),
-        (cut("index.jsonl", lambda text: text.replace(b"[3, 4, 4]", b"[3, 8, 8]")), 0),  # of another size
+        (cut("index.jsonl", lambda text: text.replace(b'"size": 4', b'"size": 8')), 0),  # of another size
         (cut("rows.bin", lambda rows: rows + b"half a row"), 20),
         (cut("rows.bin", lambda rows: rows[:-1]), 18),  # 19 could not be read, so has no row; 18 lost a byte
         (cut("rows.bin", lambda rows: rows[: 8 * ROW + 5]), 10),  # 00 and 07 have no row
@@ -399,7 +404,7 @@ def test_files_added_and_removed(pictures):
 class Hushed(Counting):
     """Silences warnings while it reads, as decoders do, for times of its own: threads leave in another order."""
 
-    def read(self, path: Path) -> np.ndarray:
+    def read(self, path: Path) -> list[tuple[str, np.ndarray]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             time.sleep(0.002 * (int(path.stem) % 3 + 1))

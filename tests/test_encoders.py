@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from sklearn.datasets import load_digits
 from torch import nn
 
-from novakind.encoders import ENCODERS, build
+from novakind.encoders import AXES, ENCODERS, build
 from novakind.encoders.convnet import ConvNet
 from novakind.encoders.fastnet import FastNet
 from novakind.encoders.mlp import MLP
@@ -21,7 +21,7 @@ from novakind.encoders.resnet import ResNet
 from novakind.encoders.weights import load_weights
 from novakind.errors import UserError
 
-IMAGE_ENCODERS = [name for name in ENCODERS if name != "mlp"]
+IMAGE_ENCODERS = [name for name in ENCODERS if name not in AXES and name != "flat"]
 LIGHT = ["convnet", "resnet18", "resnet18-cifar-pool", "mobilenetv2-cifar"]
 
 

@@ -89,7 +89,7 @@ def deep(array: list, dtype: type) -> Pillow.Image:
 )
 def test_every_mode_is_read_as_it_looks(tmp_path, picture, suffix, expected, tolerance):
     picture.save(tmp_path / f"picture.{suffix}")
-    row = Image(2).read(tmp_path / f"picture.{suffix}")
+    ((_, row),) = Image(2).read(tmp_path / f"picture.{suffix}")
     assert row.shape == (3, 2, 2)
     assert row.dtype == np.uint8
     expected = expected or [WHITE, (0, 255, 255), RED, BLACK]  # of CMYK
@@ -115,7 +115,7 @@ def test_photographs_stand_upright(tmp_path, orientation, side):
     turn, exif = TO_STORED[orientation], Pillow.Exif()
     exif[0x0112] = orientation
     (upright.transpose(turn) if turn is not None else upright).save(tmp_path / "p.jpg", exif=exif, quality=95)
-    row = Image(8).read(tmp_path / "p.jpg").astype(int)
+    row = Image(8).read(tmp_path / "p.jpg")[0][1].astype(int)
     corners = [row[:, 1, 1], row[:, 1, 6], row[:, 6, 1], row[:, 6, 6]]
     np.testing.assert_allclose(corners, [RED, GREEN, BLUE, WHITE], atol=12)
 
@@ -128,7 +128,7 @@ def test_any_shape_is_cropped_at_its_centre(tmp_path, size):
     left, top = (width - short) // 2, (height - short) // 2
     picture.paste(GREEN, (max(0, left - edge), max(0, top - edge), left + short + edge, top + short + edge))
     picture.save(tmp_path / "p.png")
-    row = Image(8).read(tmp_path / "p.png")
+    row = Image(8).read(tmp_path / "p.png")[0][1]
     assert (row == np.array(GREEN)[:, None, None]).all()
 
 

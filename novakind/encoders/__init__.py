@@ -10,14 +10,16 @@ from torch import Tensor, nn
 
 from novakind.encoders.convnet import ConvNet
 from novakind.encoders.fastnet import FastNet
+from novakind.encoders.flat import Flat
 from novakind.encoders.mlp import MLP
 from novakind.encoders.mobilenet import MobileNetV2
 from novakind.encoders.resnet import ResNet
+from novakind.encoders.series import ResNet1d, SensorCNN, SeriesNet
 from novakind.errors import UserError
 
 Shape = tuple[int, ...]
 
-# Each constructor takes the shape of one item: (3, height, width) for images, (length,) for feature vectors.
+# Each constructor takes the shape of one item: images (3, height, width), series (channels, time), vectors (length,).
 ENCODERS: dict[str, Callable[[Shape], nn.Module]] = {
     "convnet": lambda shape: ConvNet(size=min(shape[1:])),
     "fastnet": lambda shape: FastNet(),
@@ -33,10 +35,19 @@ ENCODERS: dict[str, Callable[[Shape], nn.Module]] = {
     "mobilenetv2": lambda shape: MobileNetV2(),
     "mobilenetv2-cifar": lambda shape: MobileNetV2(small=True),
     "mlp": lambda shape: MLP(shape[0]),
+    "flat": Flat,
+    "seriesnet": lambda shape: SeriesNet(shape[0]),
+    "resnet1d": lambda shape: ResNet1d(shape[0]),
+    "sensorcnn": lambda shape: SensorCNN(shape[0]),
 }
-AXES = {"mlp": 1}  # how many axes an item of each encoder has; three where nothing is said
-KINDS = {1: "feature vectors", 3: "images"}
-AUTO = {1: "mlp", 3: "convnet"}
+AXES = {
+    "mlp": 1,
+    "seriesnet": 2,
+    "resnet1d": 2,
+    "sensorcnn": 2,
+}  # how many axes an item of each encoder has; three where nothing is said
+KINDS = {1: "feature vectors", 2: "series", 3: "images"}
+AUTO = {1: "mlp", 2: "seriesnet", 3: "convnet"}
 
 
 def build(name: str, shape: Shape) -> nn.Module:
@@ -44,13 +55,14 @@ def build(name: str, shape: Shape) -> nn.Module:
     axes = len(shape)
     if axes not in KINDS or (axes == 3 and shape[0] != 3) or min(shape) < 1:
         raise UserError(
-            f"encoder {name}: items of shape {shape} must be (3, height, width) or (length,): reshape them."
+            f"encoder {name}: items of shape {shape} must be (3, height, width), (channels, time) or (length,): "
+            "reshape them."
         )
     if name == "auto":
         name = AUTO[axes]
     if name not in ENCODERS and not name.startswith("timm:"):
         raise UserError(f"encoder {name!r} is unknown: choose auto, timm:NAME or one of {', '.join(ENCODERS)}.")
-    needed = AXES.get(name, 3)
+    needed = axes if name == "flat" else AXES.get(name, 3)
     if axes != needed:
         raise UserError(f"encoder {name} takes {KINDS[needed]}, and these are {KINDS[axes]}: choose {AUTO[axes]}.")
     if name.startswith("timm:"):

@@ -4,12 +4,37 @@ from __future__ import annotations
 
 from novakind.config import Config
 from novakind.errors import UserError
+from novakind.methods.autonovel import AutoNovel
+from novakind.methods.dtc import DTC
+from novakind.methods.iic import IIC
+from novakind.methods.kcl import KCL
+from novakind.methods.kmeans import Kmeans
+from novakind.methods.mcl import MCL
+from novakind.methods.nev import NEV
+from novakind.methods.oracle import Oracle
 from novakind.methods.ours import Ours
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
+from novakind.methods.spacing import Spacing
+from novakind.methods.supcon import SupCon
 from novakind.methods.supervised import Supervised
+from novakind.methods.uno import UNO
 from novakind.prior import Prior
 
-METHODS = {"ours": Ours, "supervised": Supervised}
+METHODS = {
+    "ours": Ours,
+    "supervised": Supervised,
+    "uno": UNO,
+    "iic": IIC,
+    "nev": NEV,
+    "supcon": SupCon,
+    "kmeans": Kmeans,
+    "kcl": KCL,
+    "mcl": MCL,
+    "dtc": DTC,
+    "autonovel": AutoNovel,
+    "spacing": Spacing,
+    "oracle": Oracle,
+}
 
 __all__ = ["METHODS", "Batch", "Embedded", "Method", "Stage", "make_method"]
 

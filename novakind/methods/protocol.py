@@ -62,6 +62,9 @@ class Method(Protocol):
         """How `epochs` are spent."""
         ...
 
+    def reveal(self, truth: Int[Tensor, " items"]) -> None:
+        """Hear the true class of every item (-1 = unknown); only an upper bound may listen."""
+
     def begin(self, model: Model, stage: Stage) -> None:
         """Set the model up for a stage: add modules to `model.extra`, change the head, choose the weights that learn.
 

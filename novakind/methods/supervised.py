@@ -39,11 +39,16 @@ class Supervised(Method):
         return {"ce": losses.cross_entropy(torch.log_softmax(logp, 1), batch.labels, self.config.objective.smoothing)}
 
     def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
-        embedding, labels, _ = embed()
-        known = [embedding[labels == number].mean(0) for number in range(self.prior.known)]
-        kmeans = KMeans(len(self.prior.novel), n_init=10, random_state=self.config.seed).fit(embedding[labels < 0])
-        centres = np.concatenate([np.stack(known), kmeans.cluster_centers_])
-        head = model.replace_head("centroid")
-        assert isinstance(head, CentroidHead)
-        head.centres.copy_(torch.from_numpy(centres))
-        head.spread.fill_(float(cdist(embedding, centres, "sqeuclidean").min(1).mean()))
+        place_centres(model, embed, self.prior, self.config.seed)
+
+
+def place_centres(model: Model, embed: Callable[[], Embedded], prior: Prior, seed: int) -> None:
+    """Let the nearest centre decide: the known classes' means, and k-means centres of the unlabeled items."""
+    embedding, labels, _ = embed()
+    known = [embedding[labels == number].mean(0) for number in range(prior.known)]
+    kmeans = KMeans(len(prior.novel), n_init=10, random_state=seed).fit(embedding[labels < 0])
+    centres = np.concatenate([np.stack(known), kmeans.cluster_centers_])
+    head = model.replace_head("centroid")
+    assert isinstance(head, CentroidHead)
+    head.centres.copy_(torch.from_numpy(centres))
+    head.spread.fill_(float(cdist(embedding, centres, "sqeuclidean").min(1).mean()))

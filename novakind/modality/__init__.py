@@ -11,6 +11,7 @@ from torch import Tensor
 
 from novakind.modality.features import Features
 from novakind.modality.image import Image
+from novakind.modality.series import Series
 
 
 @runtime_checkable
@@ -18,6 +19,8 @@ class Modality(Protocol):
     """An item is one row of an array: decoded once, kept compact, turned into floats a batch at a time."""
 
     kind: str
+    dtype: str
+    """Of a row as it is kept, as numpy names it."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -28,8 +31,11 @@ class Modality(Protocol):
         """The same kind of data, normalised by the statistics of these rows."""
         ...
 
-    def read(self, path: Path) -> np.ndarray:
-        """Decode a file into a row; raises `UnreadableError` with the reason for whatever it cannot read."""
+    def read(self, path: Path) -> list[tuple[str, np.ndarray]]:
+        """Decode a file: the row of each item in it, and what to add to the file's name to tell the items apart.
+
+        Raises `UnreadableError` with the reason for whatever it cannot read.
+        """
         ...
 
     def collate(self, rows: np.ndarray) -> Tensor:
@@ -53,7 +59,7 @@ class Modality(Protocol):
         ...
 
 
-KINDS: dict[str, Any] = {"image": Image, "features": Features}
+KINDS: dict[str, Any] = {"image": Image, "features": Features, "series": Series}
 
 
 def from_settings(settings: dict[str, Any]) -> Modality:

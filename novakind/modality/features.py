@@ -36,6 +36,7 @@ class Features:
     std: tuple[float, ...]
 
     kind = "features"
+    dtype = "float32"
 
     @classmethod
     def of(cls, rows: Float[np.ndarray, "items dim"]) -> Features:
@@ -52,7 +53,7 @@ class Features:
     def shape(self) -> tuple[int, ...]:
         return (len(self.mean),)
 
-    def read(self, path: Path) -> np.ndarray:
+    def read(self, path: Path) -> list[tuple[str, np.ndarray]]:
         raise UserError(f"{path} is one file, but this model sorts feature vectors: give it an .npz with an array X")
 
     def collate(self, rows: np.ndarray) -> Tensor:

@@ -56,6 +56,7 @@ class Image:
     std: tuple[float, ...] = (0.25, 0.25, 0.25)
 
     kind = "image"
+    dtype = "uint8"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -67,10 +68,10 @@ class Image:
         mean, std = some.mean((0, 2, 3), dtype=np.float64), some.std((0, 2, 3), dtype=np.float64)
         return Image(self.size, tuple(mean.round(4).tolist()), tuple(np.maximum(std, 0.01).round(4).tolist()))
 
-    def read(self, path: Path) -> np.ndarray:
+    def read(self, path: Path) -> list[tuple[str, np.ndarray]]:
         """Upright, in RGB, scaled to cover the square and cropped at the centre: uint8 (3, size, size)."""
         picture = ImageOps.fit(open_rgb(path), (self.size, self.size), Pillow.Resampling.BILINEAR)
-        return np.ascontiguousarray(np.asarray(picture, dtype=np.uint8).transpose(2, 0, 1))
+        return [("", np.ascontiguousarray(np.asarray(picture, dtype=np.uint8).transpose(2, 0, 1)))]
 
     def collate(self, rows: np.ndarray) -> Tensor:
         """Tones from 0 to 1."""

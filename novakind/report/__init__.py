@@ -12,15 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from novakind.report.contents import contents
+from novakind.report.signals import Signals
 from novakind.run import write_atomic
 
-SCRIPTS = ("page.js", "cards.js", "map.js", "charts.js")  # one scope, in this order; the last line of each file draws
+__all__ = ["Signals", "write_report"]
+
+STYLES = ("page.css", "signals.css")
+SCRIPTS = ("page.js", "signals.js", "cards.js", "map.js", "charts.js")  # one scope, in this order
 
 
-def write_report(run: Path, thumbnail: Callable[[int], bytes | None]) -> Path:
-    """Write `report.html` into a finished run folder. `thumbnail(i)` is item i's picture (PNG, WebP) or None."""
+def write_report(run: Path, thumbnail: Callable[[int], bytes | None], signals: Signals | None = None) -> Path:
+    """Write `report.html` into a finished run folder. `thumbnail(i)` is item i's picture (PNG, WebP) or None.
+
+    Time series are given as `signals`; they are drawn instead of pictures, and no thumbnail is asked for.
+    """
     path = run / "report.html"
-    write_atomic(path, render(contents(run, thumbnail)).encode())
+    write_atomic(path, render(contents(run, thumbnail, signals)).encode())
     return path
 
 
@@ -31,7 +38,7 @@ def render(data: dict[str, Any]) -> str:
     here = files("novakind.report")
     parts = {
         "title": html.escape(data["name"].encode("utf-8", "replace").decode()),
-        "style": (here / "page.css").read_text(encoding="utf-8"),
+        "style": "\n".join((here / name).read_text(encoding="utf-8") for name in STYLES),
         "data": block,
         "script": "\n".join((here / name).read_text(encoding="utf-8") for name in SCRIPTS),
     }

@@ -1,14 +1,16 @@
 // The categories as cards: name, size, confidence, the most typical items and the most doubtful ones.
 
 function tile(list, place) {
-  const item = list[place], row = data.rows[item], source = data.pictures[item];
+  const item = list[place], row = data.rows[item], signal = data.signals?.items[item];
+  const shown = signal || data.pictures[item];
+  const mark = signal && gainMark(item, largest(data.signals.categories[row.category]?.scales));
   const marks = row.label ? `item labeled${row.label === nameOf(row.category) ? "" : " other"}` : "item";
   return make("button", {
-    type: "button", class: source ? marks : `${marks} bare`, "data-item": item, "aria-label": describe(item),
+    type: "button", class: shown ? marks : `${marks} bare`, "data-item": item, "aria-label": describe(item),
     onclick: () => openViewer(list, place),
     onpointermove: event => { if (event.pointerType === "mouse") showTip(item, event.clientX, event.clientY); },
     onpointerleave: hideTip,
-  }, picture(item, ""), source ? null : make("span", {}, fileOf(row.path)));
+  }, picture(item, ""), mark, shown ? null : make("span", {}, fileOf(row.path)));
 }
 
 function strip(title, list, kind) {
@@ -36,11 +38,17 @@ function card(category) {
         make("span", { class: "meter", role: "img", "aria-label": `mean confidence ${percent(confidence)}` },
           make("i", { style: `width: ${100 * confidence}%; background: ${colour(id)}` })),
         make("b", {}, percent(confidence))),
+    typicalSignal(category),
     strip("Most typical", typical, "typical"),
     strip("Most doubtful", doubtful, "doubtful"));
 }
 
 function drawCards() {
+  document.body.classList.toggle("signals", data.signals != null);
+  document.body.style.setProperty("--panels", data.signals?.panels.length ?? 1);
+  $("new-sub").textContent = "What the run found among the unlabeled items. Choose " + (data.signals
+    ? "a signal to see it larger. Where the band is wide and the mean is flat, the items are not in step."
+    : "a picture to see it larger.");
   const by = { id: one => one.id, size: one => -one.size, confidence: one => -(one.confidence ?? -1) }[$("sort").value];
   const sorted = [...data.categories].sort((a, b) => by(a) - by(b) || a.id - b.id);
   for (const [section, isNew] of [["new", true], ["known", false]]) {

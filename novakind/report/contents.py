@@ -14,6 +14,7 @@ import numpy as np
 from novakind.discovery import Category, Discovery
 from novakind.metrics import matched_confusion
 from novakind.report.layout import project, sample
+from novakind.report.signals import Signals, gather_signals
 from novakind.report.thumbnails import gather
 
 if sys.version_info >= (3, 11):
@@ -43,7 +44,7 @@ PROTOCOLS = {
 }
 
 
-def contents(run: Path, thumbnail: Callable[[int], bytes | None]) -> dict[str, Any]:
+def contents(run: Path, thumbnail: Callable[[int], bytes | None], signals: Signals | None = None) -> dict[str, Any]:
     """Everything the page needs of a finished run."""
     discovery = Discovery.load(run)
     results = json.loads((run / "results.json").read_text(encoding="utf-8"))
@@ -68,7 +69,8 @@ def contents(run: Path, thumbnail: Callable[[int], bytes | None]) -> dict[str, A
         "truth": discovery.truth_classes if any(discovery.truth) else None,
         "metrics": [explain(name, value) for name, value in results.get("metrics", {}).items()],
         "rows": {item: describe_item(discovery, item) for item in items},
-        "pictures": gather(thumbnail, on_cards, shuffled, MAP_PICTURES, MAP_BYTES),
+        "pictures": {} if signals else gather(thumbnail, on_cards, shuffled, MAP_PICTURES, MAP_BYTES),
+        "signals": gather_signals(signals, discovery.category, items) if signals else None,
         "map": {"method": method, "items": on_map.tolist(), "points": points.round(4).tolist()},
         "confusion": confusion(discovery),
         "curves": curves(run / "metrics.jsonl"),

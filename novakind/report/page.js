@@ -67,9 +67,10 @@ function swatch(id) {
   return make("i", { class: "dot", style: `--dot: ${colour(id)}`, "aria-hidden": "true" });
 }
 
-// A picture of the item; without one, its likeliest categories as bars: the same shape means the same doubt.
+// A picture of the item, or its signal; without one, its likeliest categories as bars: the same shape means the same doubt.
 function picture(item, alt) {
   const source = data.pictures[item];
+  if (data.signals?.items[item]) return sparkline(item, alt);
   if (source) return make("img", { src: source, alt, decoding: "async", draggable: "false" });
   const bars = data.rows[item].top.map(([id, p], place) =>
     make("rect", { x: 2 + 20 * place, y: 60 - 56 * p, width: 16, height: Math.max(1.5, 56 * p), fill: colour(id) }));
@@ -88,8 +89,10 @@ function describe(item) {
 // The tip that follows the pointer, on the cards and on the map.
 function showTip(item, x, y) {
   const row = data.rows[item], tip = $("tip");
+  const signal = data.signals?.items[item];
+  tip.classList.toggle("tall", Boolean(signal));
   tip.replaceChildren(
-    make("div", { class: "tip-picture" }, picture(item, "")),
+    make("div", { class: "tip-picture" }, picture(item, ""), signal && gainMark(item)),
     make("div", { class: "tip-text" },
       make("strong", {}, swatch(row.category), nameOf(row.category), make("span", {}, percent(row.top[0][1]))),
       make("span", {}, secondChoice(row)),
@@ -123,7 +126,7 @@ function step(by) {
 
 function drawViewer() {
   const item = viewer.list[viewer.place], row = data.rows[item];
-  $("viewer-picture").replaceChildren(picture(item, row.path));
+  $("viewer-picture").replaceChildren(data.signals?.items[item] ? largeSignal(item) : picture(item, row.path));
   $("viewer-place").textContent = viewer.list.length > 1 ? `${viewer.place + 1} of ${viewer.list.length}` : "";
   $("viewer-back").hidden = $("viewer-next").hidden = viewer.list.length < 2;
   $("viewer-title").textContent = fileOf(row.path);

@@ -1,0 +1,135 @@
+"""DTC, deep transfer clustering (Han, Vedaldi and Zisserman, "Learning to discover novel visual categories via deep
+transfer clustering", ICCV 2019), and its estimate of the number of novel classes.
+
+Stage "supervised" is cross-entropy on known classes. Stage "discover" sees unlabeled items alone: their embeddings are
+projected to U dimensions, at first by PCA, with centres at first by k-means; all of it is learnt further. An item's
+assignment is q ~ 1 / (1 + |z - c|^2). Every few epochs sharpened assignments over the whole training part, q^2 over the
+clusters' sizes, become the targets; the loss is KL(target, q) plus a ramped mean squared error between the views' q.
+
+Hyper-parameters: SHARE 0.5 of the epochs for known classes, REFRESH 5 epochs between targets, CONSISTENCY 10 at the end
+of a ramp over RAMP 0.1 of the stage, RATE 0.1 as factor on the learning rate while clusters form.
+
+Departures: views, encoder and optimiser are those that all methods here share; the embedding takes the place of the
+encoder's last features; there is no warm-up with fixed centres. Nothing trains the known classes in the second stage,
+as published. To join them, an item goes to the nearest mean in the embedding, of the known classes by their labels and
+of the clusters by their targets: learnt centres drift away from their items, and known means would win against them.
+Where an average of the weights is kept, that of projection and centres is freed of what it was before they were placed.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from sklearn.cluster import KMeans
+from torch import Tensor
+
+from novakind import losses
+from novakind.config import Config
+from novakind.methods.clusters import Assigner, Clusters, Embedding, Labels, show_clusters, silhouette_of
+from novakind.methods.ours import ramp_up
+from novakind.methods.protocol import Batch, Embedded, Stage
+from novakind.methods.supervised import Supervised
+from novakind.metrics import clustering_acc
+from novakind.model import Model
+from novakind.prior import Prior
+
+
+class DTC(Supervised):
+    """Known classes, then deep embedded clustering."""
+
+    SHARE = 0.5
+    REFRESH = 5
+    CONSISTENCY = 10.0
+    RAMP = 0.1
+    RATE = 0.1
+
+    def __init__(self, config: Config, prior: Prior) -> None:
+        super().__init__(config, prior)
+        self.stage = ""
+        self.targets: Tensor | None = None
+
+    def stages(self, epochs: int) -> tuple[Stage, ...]:
+        first = int(self.SHARE * epochs)
+        discover = Stage("discover", epochs - first, labeled=False, lr=self.RATE)
+        return (Stage("supervised", first, unlabeled=False), discover) if first else (discover,)
+
+    def begin(self, model: Model, stage: Stage) -> None:
+        self.stage = stage.name
+        model.replace_head("linear" if stage.name == "supervised" else "centroid")
+        if stage.name == "discover":
+            model.extra["clusters"] = Clusters(model.card.dim, len(self.prior.novel)).to(model.device)
+            model.extra["past"] = copy.deepcopy(assigner(model)).requires_grad_(False)
+
+    def before_epoch(
+        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
+    ) -> None:
+        """The targets are not kept: a run that resumes finds them again with the weights that made them, which are."""
+        if stage.name == "supervised":
+            return
+        if epoch == 0:
+            embedding, labels, _ = embed()
+            assigner(model).clusters.place(embedding[labels < 0], self.config.seed)
+        if epoch % self.REFRESH == 0:
+            model.extra["past"].load_state_dict(assigner(model).state_dict())
+        if epoch % self.REFRESH == 0 or self.targets is None:
+            self.refresh(model, embed)
+
+    def refresh(self, model: Model, embed: Callable[[], Embedded]) -> None:
+        """Targets by item number, from the past weights."""
+        now, past = assigner(model), model.extra["past"]
+        assert isinstance(past, Assigner)
+        model.encoder, model.embed = past.encoder, past.embed
+        embedding, labels, items = embed()
+        model.encoder, model.embed = now.encoder, now.embed
+        targets = show_clusters(model, past.clusters, embedding, labels)
+        self.targets = targets.new_zeros(items.max() + 1, targets.shape[1])
+        self.targets[torch.from_numpy(items[labels < 0])] = targets
+
+    def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
+        if self.stage == "supervised":
+            return super().loss(model, batch)
+        assert self.targets is not None
+        _, first, second = batch.split(assigner(model).clusters(model.embedding(batch.x)).log())
+        targets = self.targets[batch.items].repeat(2, 1)
+        ramp = ramp_up(batch.progress / self.RAMP)
+        return {
+            "kl": (targets * (targets.log() - torch.cat([first, second]))).sum(1).mean(),
+            "mse": self.CONSISTENCY * ramp * losses.consistency_mse(first, second),
+        }
+
+    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
+        clusters = assigner(model).clusters
+        clusters.settle()
+        model.extra.clear()
+        embedding, labels, _ = embed()
+        show_clusters(model, clusters, embedding, labels)
+
+
+def assigner(model: Model) -> Assigner:
+    """What assigns items now."""
+    clusters = model.extra["clusters"]
+    assert isinstance(clusters, Clusters)
+    return Assigner(model.encoder, model.embed, clusters)
+
+
+def estimate_novel(embedding: Embedding, labels: Labels, most: int = 20, seed: int = 0) -> int:
+    """How many classes the unlabeled items (-1) seem to have, from 1 to `most`.
+
+    Half of the known classes are hidden among them. Of the cluster counts tried, one splits the hidden classes best
+    (ACC) and one all of these items (silhouette); their mean, less the hidden classes, is the answer. Of counts with
+    equal ACC the one nearest to the silhouette's choice is taken. The published form constrains k-means by the labels
+    of the classes that are not hidden; here those stay out of it.
+    """
+    hidden = max(1, (labels.max() + 1) // 2)
+    chosen, truth = embedding[labels < hidden], labels[labels < hidden]
+    counts = np.arange(hidden + 1, hidden + most + 1)
+    found = [KMeans(int(count), n_init=10, random_state=seed).fit_predict(chosen) for count in counts]
+    acc = np.array([clustering_acc(truth[truth >= 0], clusters[truth >= 0]) for clusters in found])
+    silhouette = [silhouette_of(chosen, clusters, seed) for clusters in found]
+    by_silhouette = counts[np.argmax(silhouette)]
+    best = counts[acc == acc.max()]
+    by_acc = best[np.abs(best - by_silhouette).argmin()]
+    return int(np.clip(round((by_acc + by_silhouette) / 2) - hidden, 1, most))

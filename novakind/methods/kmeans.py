@@ -1,0 +1,70 @@
+"""The floor: k-means on the items as they are, without any learning (MacQueen, 1967; Lloyd, 1982).
+
+No epoch is trained, whatever --epochs says. The encoder is "flat": normalised pixels or features in one row, pictures
+above 32 pixels averaged down to that. Where a row has more numbers than --dim, the embedding is its first --dim
+principal components over the training items; else it is the row itself, filled up with zeros, which no distance sees.
+Then centres, as for supervised features: the means of the known classes, and k-means of the unlabeled items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from sklearn.decomposition import PCA
+from torch import Tensor, nn
+
+from novakind.config import Config
+from novakind.encoders.flat import Flat
+from novakind.methods.protocol import Batch, Embedded, Method, Stage
+from novakind.methods.supervised import place_centres
+from novakind.model import Model
+from novakind.prior import Prior
+
+
+class Kmeans(Method):
+    """One stage without epochs, in which the encoder is taken out; centres at the end."""
+
+    def __init__(self, config: Config, prior: Prior) -> None:
+        self.seed, self.prior = config.seed, prior
+
+    def stages(self, epochs: int) -> tuple[Stage, ...]:
+        return (Stage("kmeans", 0),)
+
+    def begin(self, model: Model, stage: Stage) -> None:
+        device, encoder = model.device, Flat(model.modality.shape)
+        model.card = replace(model.card, encoder="flat")
+        model.encoder, model.embed = encoder, nn.Linear(encoder.dim, model.card.dim).to(device)
+
+    def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
+        return {}
+
+    @torch.no_grad()
+    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
+        wide = model.embed.in_features
+        mean, axes = np.zeros(wide), np.eye(wide)
+        if wide > model.card.dim:
+            mean, axes = principal_axes(raw_rows(model, embed), model.card.dim, self.seed)
+        model.embed.weight.zero_()[: len(axes)] = torch.from_numpy(axes)
+        model.embed.bias.zero_()[: len(axes)] = torch.from_numpy(-axes @ mean)
+        place_centres(model, embed, self.prior, self.seed)
+
+
+def raw_rows(model: Model, embed: Callable[[], Embedded]) -> Float[np.ndarray, "items numbers"]:
+    """What the encoder gives for the training items, overheard while they are embedded."""
+    heard: list[Tensor] = []
+    listener = model.encoder.register_forward_hook(lambda module, inputs, output: heard.append(output.cpu()))
+    embed()
+    listener.remove()
+    return torch.cat(heard).numpy()
+
+
+def principal_axes(
+    rows: Float[np.ndarray, "items numbers"], dim: int, seed: int
+) -> tuple[Float[np.ndarray, " numbers"], Float[np.ndarray, "axes numbers"]]:
+    """The mean, and at most `dim` directions in which the rows vary most."""
+    pca = PCA(min(dim, *rows.shape), random_state=seed).fit(rows)
+    return pca.mean_, pca.components_

@@ -1,0 +1,81 @@
+"""NEV-NCD: negative learning, entropy and variance (Hasan et al., 2023, "NEV-NCD: Negative Learning, Entropy, and
+Variance regularization based novel action categories discovery"), the predecessor of our method.
+
+Labeled items learn their class. Unlabeled ones learn which classes they are not: the known ones. Among the novel
+classes each must decide for one, while every class must vary over the batch as much as one that takes its fair share.
+Two views of an item must have like embeddings. All in one stage.
+
+Departures: encoder, head, optimiser and views are those of all methods here; the published experiments are on videos.
+The weights of entropy and variance are ours, chosen on digits: at 1 each, entropy wins before the classes have parted,
+and all items end in one.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from novakind import losses
+from novakind.config import Config
+from novakind.losses import LogProbs
+from novakind.methods.protocol import Batch, Method, Stage
+from novakind.methods.supcon import contrast
+from novakind.model import Model
+from novakind.prior import Prior
+
+
+class NEV(Method):
+    """One stage; the head that the settings name."""
+
+    negative = 1.0
+    entropy = 0.1
+    variance = 10.0
+    views = 1.0
+    temperature = 0.1  # of the contrast between views
+
+    def __init__(self, config: Config, prior: Prior) -> None:
+        self.known = prior.known
+
+    def stages(self, epochs: int) -> tuple[Stage, ...]:
+        return (Stage("discover", epochs),)
+
+    def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
+        embedding = model.embedding(batch.x)
+        logp = model.head(embedding)
+        labeled, unlabeled = logp[: len(batch.labels)], logp[len(batch.labels) :]
+        terms: dict[str, Tensor] = {}
+        if len(labeled):
+            terms["ce"] = losses.cross_entropy(labeled, batch.labels)
+        if len(unlabeled):
+            views = contrast(embedding[len(batch.labels) :], twins(batch), self.temperature)
+            terms["negative"] = self.negative * negative_learning(unlabeled, self.known)
+            terms["entropy"] = self.entropy * losses.novel_entropy(unlabeled, self.known)
+            terms["variance"] = self.variance * lacking_variance(unlabeled, self.known)
+            terms["views"] = self.views * views
+        return terms
+
+
+def twins(batch: Batch) -> Tensor:
+    """One number for each view, the same for the two views of an item."""
+    return torch.arange(len(batch.items), device=batch.items.device).repeat(2)
+
+
+def negative_learning(logp: LogProbs, known: int) -> Float[Tensor, ""]:
+    """Minus the sum over known classes of ln(1 - p), averaged over items.
+
+    1 - p is summed from the other classes, so that an item that is sure of a known class still learns to leave it.
+    """
+    left_out = torch.eye(logp.shape[1], dtype=torch.bool, device=logp.device)[:known]
+    others = logp[:, None].masked_fill(left_out, -torch.inf)
+    return -torch.logsumexp(others, 2).sum(1).mean()
+
+
+def lacking_variance(logp: LogProbs, known: int) -> Float[Tensor, ""]:
+    """How far the variance over the batch of each novel class, among novel classes alone, is below (U - 1) / U^2.
+
+    That is the variance of one-hot predictions in equal shares: the classes can neither all be dull nor one win all.
+    """
+    probs = torch.softmax(logp[:, known:], 1)
+    novel = probs.shape[1]
+    return torch.relu((novel - 1) / novel**2 - probs.var(0, correction=0)).mean()

@@ -1,0 +1,37 @@
+"""The upper bound: what the same network learns, from the same views in the same steps, when nothing is hidden.
+
+It looks at the true classes of the unlabeled items, so it is no method of discovery. Beside the others it shows how
+much of an error is the data's: what even a supervised network confuses, nobody can be expected to tell apart.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from novakind import losses
+from novakind.config import Config
+from novakind.methods.protocol import Batch, Method, Stage
+from novakind.model import Model
+from novakind.prior import Prior
+
+
+class Oracle(Method):
+    """Cross-entropy on all items."""
+
+    def __init__(self, config: Config, prior: Prior) -> None:
+        self.smoothing = config.objective.smoothing
+        self.truth = torch.zeros(0, dtype=torch.long)
+
+    def stages(self, epochs: int) -> tuple[Stage, ...]:
+        return (Stage("supervised", epochs),)
+
+    def reveal(self, truth: Int[Tensor, " items"]) -> None:
+        self.truth = truth
+
+    def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
+        hidden = self.truth.to(batch.items.device)[batch.items]
+        truth = torch.cat([batch.labels, hidden, hidden])
+        told = truth >= 0
+        return {"ce": losses.cross_entropy(model(batch.x)[told], truth[told], self.smoothing)}

@@ -1,0 +1,23 @@
+"""Sinkhorn-Knopp: soft assignment of items to clusters of equal size (Cuturi, 2013; as targets, Caron et al., 2020)."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+
+@torch.no_grad()
+def sinkhorn(
+    scores: Float[Tensor, "items clusters"], eps: float = 0.05, iterations: int = 3
+) -> Float[Tensor, "items clusters"]:
+    """The assignment nearest to exp(scores / eps) in which clusters share all items evenly: each row sums to 1.
+
+    Equal shares are what keeps one cluster from taking everything. After few iterations they are near, not exact. On
+    logarithms, so that a small eps neither overflows nor leaves an item without any cluster.
+    """
+    log_q = scores / eps
+    for _ in range(iterations):
+        log_q = torch.log_softmax(log_q, 0)
+        log_q = torch.log_softmax(log_q, 1)
+    return log_q.exp()

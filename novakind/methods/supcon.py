@@ -1,0 +1,55 @@
+"""Supervised contrast, then k-means (Khosla et al., 2020, "Supervised Contrastive Learning").
+
+Embeddings of labeled items are drawn to others of their class and away from the rest; the known classes teach what
+matters, and k-means on the embeddings of the unlabeled items finds the new ones.
+
+Departures: a labeled item has one view here, so its positives are other items of its class in the batch, and an item
+without any is left out. There is no projection to throw away: the embedding is a linear map of the features already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from novakind.config import Config
+from novakind.methods.protocol import Batch, Embedded, Method, Stage
+from novakind.methods.supervised import place_centres
+from novakind.model import Model
+from novakind.prior import Prior
+
+
+class SupCon(Method):
+    """One stage on labeled items; centres at the end."""
+
+    temperature = 0.1
+
+    def __init__(self, config: Config, prior: Prior) -> None:
+        self.seed, self.prior = config.seed, prior
+
+    def stages(self, epochs: int) -> tuple[Stage, ...]:
+        return (Stage("contrast", epochs, unlabeled=False),)
+
+    def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
+        return {"contrast": contrast(model.embedding(batch.x), batch.labels, self.temperature)}
+
+    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
+        place_centres(model, embed, self.prior, self.seed)
+
+
+def contrast(
+    embedding: Float[Tensor, "rows dim"], group: Int[Tensor, " rows"], temperature: float
+) -> Float[Tensor, ""]:
+    """Each row must find the others of its group among all other rows, by cosine; a row that is alone is left out."""
+    directions = F.normalize(embedding, dim=1)
+    alike = directions @ directions.T / temperature
+    itself = torch.eye(len(group), dtype=torch.bool, device=group.device)
+    logp = torch.log_softmax(alike.masked_fill(itself, torch.finfo(alike.dtype).min), 1)
+    partners = (group[:, None] == group[None]) & ~itself
+    count = partners.sum(1)
+    found = logp.masked_fill(~partners, 0).sum(1) / count.clamp(min=1)
+    return -found.sum() / (count > 0).sum().clamp(min=1)

@@ -1,0 +1,136 @@
+"""UNO: one objective for known and novel classes (Fini et al., 2021, "A Unified Objective for Novel Class Discovery").
+
+First cross-entropy on labeled items. Then unlabeled items get targets too: Sinkhorn's even assignment of one view is
+what the other view must predict, in one softmax over known and novel classes together. Several heads sort the items,
+each in its own way, and as many into finer categories; the head with the lowest loss over the last epoch is kept.
+The temperature is --tau, 0.1 by default as in the paper.
+
+This is the corrected second version: the softmax is over classes. In the first one it ran over the batch by mistake.
+
+Departures: encoder, optimiser, schedule and views are those of all methods here: labeled items have one view, not two,
+and there are no small crops. Projections start from the embedding, not the encoder's output, and have 512 hidden units
+instead of 2048, for CPUs. Prototypes are normalised where they are used, not after each step.
+
+The first stage is the published recipe's. On digits it harms: features that know five digits alone have lost what sets
+the other five apart. A fair comparison runs `supervised = 0` too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from novakind import losses
+from novakind.config import Config
+from novakind.heads import MLPHead
+from novakind.methods.protocol import Batch, Embedded, Method, Stage
+from novakind.methods.sinkhorn import sinkhorn
+from novakind.model import Model
+from novakind.prior import Prior
+
+Cosines = Float[Tensor, "batch classes"]
+
+
+class Rivals(nn.Module):
+    """The heads beside `model.head`, and what each head that may be kept has lost in this epoch."""
+
+    loss: Tensor
+    others: Any  # a list of modules loses their type
+    finer: Any
+
+    def __init__(self, others: list[MLPHead], finer: list[MLPHead]) -> None:
+        super().__init__()
+        self.others, self.finer = nn.ModuleList(others), nn.ModuleList(finer)
+        self.register_buffer("loss", torch.zeros(1 + len(others)))
+
+
+class UNO(Method):
+    """Two stages: supervised, then discovery with all heads."""
+
+    supervised = 2 / 7  # share of the epochs: 200 of 700 in the paper
+    heads = 4
+    overclustering = 3  # how many times finer the categories of the second set of heads are
+    eps = 0.05
+    iterations = 3
+
+    def __init__(self, config: Config, prior: Prior) -> None:
+        self.tau, self.known, self.novel = config.tau, prior.known, len(prior.novel)
+
+    def stages(self, epochs: int) -> tuple[Stage, ...]:
+        first = round(self.supervised * epochs)
+        both = Stage("supervised", first, unlabeled=False), Stage("discover", epochs - first)
+        return tuple(stage for stage in both if stage.epochs)
+
+    def begin(self, model: Model, stage: Stage) -> None:
+        if not isinstance(model.head, MLPHead):
+            model.replace_head("mlp")
+            head_of(model).novel[: self.known] = False
+        if stage.name == "discover":
+            others = [self.new_head(model, self.novel) for _ in range(self.heads - 1)]
+            finer = [self.new_head(model, self.overclustering * self.novel) for _ in range(self.heads)]
+            model.extra["rivals"] = Rivals(others, finer).to(model.device)
+
+    def new_head(self, model: Model, novel: int) -> MLPHead:
+        return MLPHead(model.card.dim, self.known + novel, self.tau)
+
+    def before_epoch(
+        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
+    ) -> None:
+        if "rivals" in model.extra:
+            rivals_of(model).loss.zero_()
+
+    def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
+        embedding = model.embedding(batch.x)
+        known = head_of(model).recognise(embedding)[:, : self.known]
+        if "rivals" not in model.extra:
+            return {"ce": losses.cross_entropy(torch.log_softmax(known / self.tau, 1), batch.labels)}
+        rivals = rivals_of(model)
+        joined, finer = (
+            [torch.cat([known, head.sort(embedding)[:, self.known :]], 1) for head in heads]
+            for heads in ([head_of(model), *rivals.others], rivals.finer)
+        )
+        unified, over = (torch.stack([self.unified(each, batch) for each in group]) for group in (joined, finer))
+        rivals.loss += unified.detach()
+        return {"unified": unified.mean() / 2, "overclustering": over.mean() / 2} | self.constraints(joined, batch)
+
+    def unified(self, cosines: Cosines, batch: Batch) -> Float[Tensor, ""]:
+        """Mean over the batch's items of the cross-entropy with their targets; two views count half each."""
+        logp = torch.log_softmax(cosines / self.tau, 1)
+        labeled, first, second = batch.split(-(self.targets(cosines, batch) * logp).sum(1))
+        return (labeled.sum() + (first.sum() + second.sum()) / 2) / (len(labeled) + len(first))
+
+    @torch.no_grad()
+    def targets(self, cosines: Cosines, batch: Batch) -> Cosines:
+        """Labeled items: their class, nothing novel. Views: how Sinkhorn sorts the other view, nothing known."""
+        targets = torch.zeros_like(cosines)
+        labeled, first, second = batch.split(targets)  # parts of the same memory
+        labeled.scatter_(1, batch.labels[:, None], 1.0)
+        if len(first):
+            _, *views = batch.split(cosines[:, self.known :])
+            second[:, self.known :], first[:, self.known :] = (sinkhorn(v, self.eps, self.iterations) for v in views)
+        return targets
+
+    def constraints(self, joined: list[Cosines], batch: Batch) -> dict[str, Tensor]:
+        """Further terms on what the heads say; none here."""
+        return {}
+
+    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
+        head, rivals = head_of(model), rivals_of(model)
+        best = [head, *rivals.others][int(rivals.loss.argmin())]
+        head.projection.load_state_dict(best.projection.state_dict())
+        head.prototypes.load_state_dict(best.prototypes.state_dict())
+
+
+def head_of(model: Model) -> MLPHead:
+    assert isinstance(model.head, MLPHead)
+    return model.head
+
+
+def rivals_of(model: Model) -> Rivals:
+    rivals = model.extra["rivals"]
+    assert isinstance(rivals, Rivals)
+    return rivals
