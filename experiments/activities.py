@@ -1,10 +1,10 @@
-"""New activities in sensor recordings: MobiAct and USC-HAD, by people, recordings or windows; what augmentation carries.
+"""New activities in sensor recordings: MobiAct and USC-HAD, by person, recording or window; what augmentation carries.
 
     NOVAKIND_DATA=... python experiments/activities.py mobiact usc-had splits augmentation
     python experiments/activities.py --write      # the tables again, from the runs that are there
 
-Every run is one that `novakind compare` makes, with the settings below; a run that is finished is not made again. Writes
-experiments/results/activities.json and activities.md.
+Every run is one that `novakind compare` makes, with the settings below; a run that is finished is not made again.
+Writes experiments/results/activities.json and activities.md.
 """
 
 from __future__ import annotations
