@@ -1,6 +1,6 @@
 """New activities in sensor recordings: MobiAct and USC-HAD, by person, recording or window; what augmentation carries.
 
-    NOVAKIND_DATA=... python experiments/activities.py mobiact usc-had splits augmentation
+    NOVAKIND_DATA=... python experiments/activities.py    # all tables; or name some: mobiact usc-had splits ...
     python experiments/activities.py --write      # the tables again, from the runs that are there
 
 Every run is one that `novakind compare` makes, with the settings below; a run that is finished is not made again.
@@ -39,6 +39,7 @@ class Row(NamedTuple):
     source: Source
     methods: dict[str, int]
     changes: dict[str, Any] = {}  # noqa: RUF012 of the augmentation
+    encoder: str = "auto"
 
 
 def partitions(data: str, known: dict[str, str], methods: dict[str, int]) -> list[Row]:
@@ -80,6 +81,7 @@ TABLES: dict[str, list[Row]] = {
         ),
         Row("strong, and permute", HARD, {"ours": 3}, {"permute": 0.5}),
     ],
+    "encoders": [Row(name, HARD, {"ours": 3}, {}, name) for name in ("auto", "sensorcnn", "resnet1d")],
     "usc-had": partitions(
         "usc-had",
         {"7/5, first seven known": "7", "7/5, drawn": "random:7 seed 1", "7/5, drawn again": "random:7 seed 2"},
@@ -89,14 +91,22 @@ TABLES: dict[str, list[Row]] = {
 
 
 def settings(row: Row) -> Config:
-    config = replace(sensors(), epochs=EPOCHS)
+    config = replace(sensors(), epochs=EPOCHS, encoder=row.encoder)
     return replace(config, series=replace(config.series, **row.changes))
 
 
 def folder(runs: Path, row: Row) -> Path:
     """One folder a question, so that tables share what they have in common."""
     s = row.source
-    parts = [s.data, s.known, f"{s.split_seed}", s.split or "subject", *(f"{k}={v}" for k, v in row.changes.items())]
+    encoder = [] if row.encoder == "auto" else [row.encoder]
+    parts = [
+        s.data,
+        s.known,
+        f"{s.split_seed}",
+        s.split or "subject",
+        *(f"{k}={v}" for k, v in row.changes.items()),
+        *encoder,
+    ]
     return runs / " ".join(part.replace("/", "-") for part in parts)
 
 
@@ -107,6 +117,7 @@ def run(row: Row, runs: Path) -> None:
         options = [f"--known '{row.source.known}'", f"--split-seed {row.source.split_seed}", f"--epochs {EPOCHS}"]
         options += [f"--split {row.source.split}"] if row.source.split else []
         options += [f"--series.{name.replace('_', '-')} {value}" for name, value in row.changes.items()]
+        options += [f"--encoder {row.encoder}"] if row.encoder != "auto" else []
         command = f"novakind compare {row.source.data} {' '.join(options)} --methods {methods} --seeds {count}"
         print(command, flush=True)
         board = run_compare(row.source, settings(row), methods, count, folder(runs, row), command)
@@ -175,7 +186,7 @@ def markdown(record: dict[str, Any]) -> str:
         means = average(rows)
         lines += [f"| all | {method} | {' | '.join(cells)} | | |" for method, cells in means.items() if len(rows) > 3]
         for setting, methods in rows.items():
-            if "ours" in methods and name != "augmentation":
+            if "ours" in methods and name in ("mobiact", "splits", "usc-had"):
                 lines += [
                     "",
                     f"Who is taken for whom, {setting}, ours, seed 0:",

@@ -84,7 +84,7 @@ class Discoverer(ClusterMixin, BaseEstimator):
     ----------
     n_novel : number of new categories.
     prior : shares of the new categories, e.g. (0.5, 0.25, 0.25), or "uniform".
-    preset : "default", "glyphs" or "paper": the settings that `settings` then changes.
+    preset : "default", "glyphs", "sensors" or "paper": the settings that `settings` then changes.
     settings : changes to the preset, by dotted name: {"objective.kl": 4, "head": "linear", "optim.lr": 0.05}.
     encoder : a name, or any `nn.Module` that maps a batch to vectors.
     epochs : passes over the unlabeled items; 0 chooses by the amount of data.
@@ -130,7 +130,7 @@ class Discoverer(ClusterMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Discoverer:
-        """X: vectors (N x D) or uint8 pictures (N x H x H [x 3]); y: known classes; -1, None or "" for unlabeled."""
+        """X: vectors (N x D), uint8 pictures (N x H x H [x 3]) or series (N x T x C); y: -1, None or "" is unlabeled."""
         X, y = np.asarray(X), np.asarray(y)
         collection = from_arrays(X, y)
         config = self._config()

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from novakind import Discoverer
 from novakind.cli import main
 from novakind.errors import UserError
 from novakind.files import Reading, load, samples
+from novakind.metrics import clustering_acc
 
 RATE = 50
 PACES = {"still": 0.0, "walk": 2.0, "swing": 0.7, "shake": 5.0}  # Hz; the last two are hidden
@@ -235,3 +237,15 @@ def test_the_example_names_activities(tmp_path):
     lines = [line.split() for line in done.stdout.splitlines()]
     assert {line[-1] for line in lines} == {"rowing", "new-2"}
     assert all(line[0] == "unlabeled/evening.csv" for line in lines)
+
+
+def test_discoverer_takes_series():
+    X = np.stack([motion(kind, 2, seed) for seed in range(40) for kind in PACES])
+    y = np.tile([0, 1, -1, -1], 40)
+    found = Discoverer(n_novel=2, preset="sensors", settings={"batch": 40}, epochs=60, random_state=0).fit(X, y)
+    hidden = np.tile([0, 1, 2, 3], 40)[y < 0]
+    assert set(found.labels_[y < 0]) == {2, 3}
+    assert clustering_acc(hidden - 2, found.labels_[y < 0] - 2) > 0.9
+    assert found.predict(X[:4]).shape == (4,)
+    with pytest.raises(UserError, match=r"items of shape \(3, 50\), but the model was trained on \(3, 100\)"):
+        found.predict(X[:, :50])
