@@ -130,7 +130,7 @@ class Discoverer(ClusterMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Discoverer:
-        """X: vectors (N x D), uint8 pictures (N x H x H [x 3]) or series (N x T x C); y: -1, None or "" is unlabeled."""
+        """X: vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: -1, None or "" is unlabeled."""
         X, y = np.asarray(X), np.asarray(y)
         collection = from_arrays(X, y)
         config = self._config()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ class Card:
     categories: tuple[str, ...]
     """Names of all K categories: the known classes, then new-1, new-2, ..."""
     modality: dict[str, Any]
+    flips: bool = False
+    """Whether a picture's prediction is the mean over it and its mirror image."""
 
 
 class Model(nn.Module):
@@ -87,7 +90,7 @@ def width(encoder: nn.Module, shape: tuple[int, ...]) -> int:
 def predict(
     model: Model, rows: np.ndarray, batch: int = 512
 ) -> tuple[Float[np.ndarray, "items dim"], Float[np.ndarray, "items classes"]]:
-    """Embeddings and log-probabilities of all rows, as they are: no augmentation, running statistics."""
+    """Embeddings and log-probabilities of all rows: no augmentation but mirroring where the card says so."""
     was_training = model.training
     model.eval()
     embeddings = np.empty((len(rows), model.card.dim), np.float32)
@@ -95,8 +98,10 @@ def predict(
     for start in range(0, len(rows), batch):
         part = slice(start, start + batch)
         x = model.modality.normalise(model.modality.collate(rows[part])).to(model.device)
-        embedded = model.embedding(x)
-        embeddings[part], logp[part] = embedded.cpu().numpy(), model.head(embedded).cpu().numpy()
+        views = [x, x.flip(-1)] if model.card.flips else [x]
+        embedded = torch.stack([model.embedding(view) for view in views])
+        scores = torch.stack([model.head(each) for each in embedded]).logsumexp(0) - math.log(len(views))
+        embeddings[part], logp[part] = embedded.mean(0).cpu().numpy(), scores.cpu().numpy()
     model.train(was_training)
     return embeddings, logp
 

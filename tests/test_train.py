@@ -242,3 +242,20 @@ def test_digits_folder_end_to_end(tmp_path):
     assert result["known_acc/test/agnostic"] > 0.95
     assert result["novel_acc/test/agnostic"] > 0.8
     shutil.rmtree(tmp_path / "store")
+
+
+def test_flips_predict_a_picture_and_its_mirror_image_alike():
+    rng = np.random.default_rng(0)
+    pictures = rng.integers(0, 256, (60, 16, 16, 3), dtype=np.uint8)
+    collection = from_arrays(pictures, np.where(np.arange(60) < 30, np.arange(60) % 2, -1))
+    split = part(collection, 0.0, 0.0)
+    config = Config(novel=2, epochs=1, batch=20, val=0.0, flips=True)
+    model, _, _ = fit(collection, split, config)
+    mirrored = np.ascontiguousarray(collection.items[..., ::-1])
+    (embedding, logp), (embedding_mirrored, logp_mirrored) = predict(model, collection.items), predict(model, mirrored)
+    np.testing.assert_allclose(logp, logp_mirrored, atol=1e-5)
+    np.testing.assert_allclose(embedding, embedding_mirrored, atol=1e-5)
+    np.testing.assert_allclose(np.exp(logp).sum(1), 1, atol=1e-5)
+    vectors = from_arrays(rng.normal(size=(60, 4)), np.where(np.arange(60) < 30, 0, -1))
+    with pytest.raises(UserError, match="--flips is for pictures"):
+        fit(vectors, part(vectors, 0.0, 0.0), config)
