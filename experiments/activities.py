@@ -68,7 +68,7 @@ TABLES: dict[str, list[Row]] = {
         RIVALS,
     ),
     "splits": [
-        Row(f"split by {by}", replace(HARD, split=by), {"ours": 3, "oracle": 1})
+        Row(f"split by {by}", replace(HARD, split="" if by == "subject" else by), {"ours": 3, "oracle": 1})
         for by in ("subject", "trial", "random")
     ],
     "augmentation": [

@@ -11,6 +11,7 @@ from novakind.errors import UserError
 from novakind.modality.features import FeatureAugment
 from novakind.modality.image import ImageAugment
 from novakind.modality.series import SeriesAugment
+from novakind.modality.video import VideoAugment
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -130,6 +131,7 @@ class Config:
     image: ImageAugment = field(default_factory=ImageAugment)
     features: FeatureAugment = field(default_factory=FeatureAugment)
     series: SeriesAugment = field(default_factory=SeriesAugment)
+    video: VideoAugment = field(default_factory=VideoAugment)
 
     def __post_init__(self) -> None:
         o = self.objective
@@ -145,6 +147,9 @@ class Config:
             ("--seed", self.seed, self.seed >= 0, "0 or more", "give --seed 0"),
             ("--optim.lr", self.optim.lr, self.optim.lr > 0, "above 0", "give --optim.lr 0.1"),
             ("--image.crop", self.image.crop, 0 < self.image.crop <= 1, "above 0, at most 1", "give --image.crop 0.5"),
+            ("--video.crop", self.video.crop, 0 < self.video.crop <= 1, "above 0, at most 1", "give --video.crop 0.5"),
+            ("--video.shift", self.video.shift, 0 <= self.video.shift <= 1, "from 0 to 1", "give --video.shift 1"),
+            ("--video.speed", self.video.speed, self.video.speed >= 0, "0 or more", "give --video.speed 0.25"),
             ("--optim.momentum", self.optim.momentum, 0 <= self.optim.momentum < 1, "from 0 to below 1", "give 0.9"),
             ("--optim.warmup", self.optim.warmup, 0 <= self.optim.warmup <= 1, "from 0 to 1", "give 0.05"),
             ("--objective.smoothing", o.smoothing, 0 <= o.smoothing < 1, "from 0 to below 1", "give 0"),

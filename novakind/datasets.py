@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Bool, UInt8
 from sklearn.datasets import load_digits
 
+from novakind.actions import ACTIONS
 from novakind.activities import SENSORS
 from novakind.data import Collection, Labels, from_arrays
 from novakind.errors import UserError
@@ -244,4 +245,5 @@ DATASETS: dict[str, Callable[[Path, Reading], Collection]] = {
     "digits": lambda root, reading: digits(),
     **{name: lambda root, reading, name=name: load_named(name, root) for name in PLACES},
     **SENSORS,
+    **ACTIONS,
 }

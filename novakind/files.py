@@ -6,6 +6,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
@@ -16,13 +17,17 @@ from PIL import Image as Pillow
 from novakind.data import SHORTEST, Collection, encode_labels, from_arrays
 from novakind.errors import UnreadableError, UserError
 from novakind.modality import Modality
+from novakind.modality.clips import look
 from novakind.modality.image import Image, open_rgb
 from novakind.modality.recordings import survey
 from novakind.modality.series import Series
+from novakind.modality.video import Video
 from novakind.store import decode
 
 UNLABELED = "unlabeled"
 RECORDINGS = {".csv", ".tsv", ".txt", ".dat"}
+VIDEOS = {".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg", ".gif"}
+FRAMES, MOST_FRAMES = 16, 256  # that an encoder sees; twice as many are kept
 Watch = Callable[[int, int], None]
 
 
@@ -35,6 +40,8 @@ class Reading:
     hop: str = ""
     rate: float = 0.0
     gravity: Literal["keep", "remove"] = "keep"
+    frames: int = 0
+    fps: float = 0.0
 
 
 AS_THEY_ARE = Reading()
@@ -151,9 +158,10 @@ def _from_files(
     modality = choose_modality(files, reading)
     stored = decode(files, names, store, modality, watch)
     if not stored.kept:
-        what, such = ("an image", "images such as PNG or JPEG")
-        if modality.kind == "series":
-            what, such = ("a recording", "CSV files with a column for each channel")
+        what, such = {
+            "series": ("a recording", "CSV files with a column for each channel"),
+            "video": ("a video", "videos such as MP4 or AVI"),
+        }.get(modality.kind, ("an image", "images such as PNG or JPEG"))
         raise UserError(
             f"none of the {len(files)} files in {root} is {what} that can be read "
             f"(the first, {names[0]}: {stored.skipped[0][1]}): give {such}"
@@ -175,21 +183,56 @@ def _from_files(
 
 def choose_modality(files: Sequence[Path], reading: Reading) -> Modality:
     """What the files hold, by the ending that most of them have."""
-    if not are_recordings(files):
-        if reading.window:
-            raise UserError(
-                f"--window {reading.window} is for recordings, and most of the files are no CSV files "
-                f"(the first is {files[0].name}): leave it out"
-            )
-        return Image(reading.size or choose_size(files))
-    if reading.size:
-        raise UserError(f"--size {reading.size} is for pictures, and most of the files are recordings: leave it out")
-    return choose_windows(files, reading)
+    if are_recordings(files):
+        refuse(reading, ("size",), "is for pictures, and most of the files are recordings")
+        refuse(reading, ("frames", "fps"), "is for videos, and most of the files are recordings")
+        return choose_windows(files, reading)
+    first = f"(the first is {files[0].name})"
+    refuse(reading, ("window",), f"is for recordings, and most of the files are no CSV files {first}")
+    if most(files, VIDEOS):
+        return choose_clips(files, reading)
+    refuse(reading, ("frames", "fps"), f"is for videos, and most of the files are none {first}")
+    return Image(reading.size or choose_size(files))
+
+
+def refuse(reading: Reading, options: Sequence[str], reason: str) -> None:
+    """Rather say that an option has no meaning here than ignore it."""
+    for name in options:
+        if getattr(reading, name) != getattr(AS_THEY_ARE, name):
+            raise UserError(f"--{name} {getattr(reading, name)} {reason}: leave it out")
 
 
 def are_recordings(files: Sequence[Path]) -> bool:
     """Whether most of the files have an ending that recordings have."""
-    return 2 * sum(file.suffix.lower() in RECORDINGS for file in files) > len(files)
+    return most(files, RECORDINGS)
+
+
+def most(files: Sequence[Path], endings: set[str]) -> bool:
+    """Whether more than half of the files have one of these endings."""
+    return 2 * sum(file.suffix.lower() in endings for file in files) > len(files)
+
+
+def choose_clips(files: Sequence[Path], reading: Reading) -> Video:
+    """As asked for, else by the files: a size of at most 64, and a rate at which what is kept is as long as a video."""
+    sides, seconds = [], []
+    for file in files[:: max(1, len(files) // 50)]:
+        with suppress(UnreadableError, OSError):
+            found = look(file)
+            sides.append(found.side)
+            seconds.append(max(found.seconds, 0.1))
+    size = int(np.clip(np.median(sides), 8, 64)) if sides else 64
+    frames = reading.frames or FRAMES
+    fps = float(np.clip(round(2 * frames / np.median(seconds)), 4, 30)) if seconds else 8.0
+    return as_video(replace(reading, size=reading.size or size, frames=frames, fps=reading.fps or fps))
+
+
+def as_video(reading: Reading) -> Video:
+    """Twice as many frames are kept as are seen, so that clips can be shifted and played faster."""
+    if not 1 <= reading.frames <= MOST_FRAMES:
+        raise UserError(f"--frames {reading.frames} is out of range, it must be from 1 to {MOST_FRAMES}: give 16")
+    if not 0 < reading.fps <= 1000:
+        raise UserError(f"--fps {reading.fps} is out of range, it must be above 0, at most 1000: give --fps 8")
+    return Video(reading.size, reading.frames, 2 * reading.frames, reading.fps)
 
 
 def choose_windows(files: Sequence[Path], reading: Reading) -> Series:

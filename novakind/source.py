@@ -10,11 +10,12 @@ from typing import Annotated, Literal
 
 import tyro
 
+from novakind.actions import ACTIONS
 from novakind.activities import SENSORS
 from novakind.data import Collection
 from novakind.datasets import DATASETS, data_root, is_named
 from novakind.errors import UserError
-from novakind.files import Reading, are_recordings, load
+from novakind.files import Reading, are_recordings, load, refuse
 from novakind.split import Split, hide, impose, part, standardise, with_truth
 
 
@@ -26,7 +27,7 @@ class Source:
     """A folder (one sub-folder for each known class, the rest in unlabeled/), a .csv manifest with the columns path and
     label, an .npz with arrays X and y, or the name of a data set."""
     size: int = 0
-    """Side of the pictures in pixels; 0 chooses by the pictures, at most 64."""
+    """Side of pictures and videos in pixels; 0 chooses by the files, at most 64."""
     window: str = ""
     """Cut recordings into windows of this length: 3s, 500ms, or 150 for samples; without it a file is one item."""
     hop: str = ""
@@ -36,6 +37,11 @@ class Source:
     0 takes the rate that most files have."""
     gravity: Literal["keep", "remove"] = "keep"
     """remove: take what is slower than 0.3 Hz out of recordings."""
+    frames: int = 0
+    """Of videos: how many frames of a clip the network sees; 0 is 16."""
+    fps: float = 0.0
+    """Of videos: how many frames a second are kept, twice as many in all as the network sees; 0 chooses so that they
+    last as long as most of the videos."""
     truth: str = ""
     """A .csv with the columns path and label: what the unlabeled items really are. Scored, never trained on."""
     test: float = 0.0
@@ -73,6 +79,14 @@ def holds_recordings(source: Source) -> bool:
     return are_recordings(list(islice(files, 200)))
 
 
+def load_named(name: str, root: Path, reading: Reading, watch: Callable[[int, int], None]) -> Collection:
+    """A data set by its name; videos have to be decoded first, which takes a while."""
+    if name in ACTIONS:
+        return ACTIONS[name](root, reading, watch)
+    refuse(reading, ("frames", "fps"), f"is for videos, and {name} holds none")
+    return DATASETS[name](root, reading)
+
+
 def gather(source: Source, store: Path, val: float, watch: Callable[[int, int], None]) -> tuple[Collection, Split]:
     """Load, hide, impose, divide: the same source always gives the same items in the same order."""
     if not source.data:
@@ -82,10 +96,10 @@ def gather(source: Source, store: Path, val: float, watch: Callable[[int, int], 
             f"--size {source.size} is out of range, it must be from 8 to 1024: give --size 64, or leave it out"
         )
     path = Path(source.data)
-    reading = Reading(source.size, source.window, source.hop, source.rate, source.gravity)
+    reading = Reading(source.size, source.window, source.hop, source.rate, source.gravity, source.frames, source.fps)
     by_name = is_named(source.data, data_root(source.data_root))
     if by_name:
-        collection = DATASETS[source.data](data_root(source.data_root), reading)
+        collection = load_named(source.data, data_root(source.data_root), reading, watch)
     else:
         if not path.exists() and not path.suffix:
             raise UserError(

@@ -14,6 +14,7 @@ from novakind.files import read_manifest
 from novakind.prior import Prior
 
 Indices = Int[np.ndarray, " _"]
+MEMORY = 2**29  # bytes of items that statistics are measured on: a video is as large as a hundred pictures
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ def part(collection: Collection, val: float, test: float, seed: int = 0, by: str
 
     "random": item by item, each part with the same share of every class (of the truth where it is known). The name of
     one of the collection's groups: whole groups, e.g. people whom the model has never seen. "": an official test part
-    where there is one and `test` is 0, else the collection's first kind of groups, else random.
+    where there is one and `test` is 0, else the collection's first kind of groups, else random. Beside an official test
+    part, too, the validation part is one of whole groups where there are any.
     """
     if not (0 <= val < 1 and 0 <= test < 1 and val + test < 1):
         raise UserError(f"--val {val} and --test {test} leave nothing to train on: their sum must stay below 1")
@@ -50,6 +52,9 @@ def part(collection: Collection, val: float, test: float, seed: int = 0, by: str
     if by in collection.groups:
         return part_by_group(collection, collection.groups[by], val, test, by, rng)
     strata = np.where(collection.truth >= 0, collection.truth, collection.labels)
+    if by == "official" and collection.groups:
+        watched = some_groups(next(iter(collection.groups.values())), strata, ~official, val, rng)
+        return Split(*(np.flatnonzero(chosen) for chosen in (~official & ~watched, watched, official)), by=by)
     train: list[np.ndarray] = []
     held: dict[str, list[np.ndarray]] = {"val": [], "test": [np.flatnonzero(official)]}
     for stratum in np.unique(strata[~official]):
@@ -80,9 +85,31 @@ def part_by_group(
     return Split(*(np.flatnonzero(chosen) for chosen in parts), by=by)
 
 
+def some_groups(
+    groups: Indices, strata: Indices, free: Bool[np.ndarray, " items"], share: float, rng: np.random.Generator
+) -> Bool[np.ndarray, " items"]:
+    """Whole groups of the free items, as near to this share of every class as they come; each class keeps some.
+
+    A group is taken if that brings the classes that it holds nearer to their share.
+    """
+    classes, strata = np.unique(strata, return_inverse=True)
+    left = np.bincount(strata[free], minlength=len(classes)).astype(float)
+    wanted = share * left
+    taken = np.zeros(len(groups), dtype=bool)
+    for group in rng.permutation(np.unique(groups[free])):
+        members = free & (groups == group)
+        counts = np.bincount(strata[members], minlength=len(classes))
+        nearer = np.abs(wanted - counts).sum() < np.abs(wanted).sum()
+        if nearer and (left - counts)[counts > 0].min() > 0:
+            taken |= members
+            wanted, left = wanted - counts, left - counts
+    return taken
+
+
 def standardise(collection: Collection, split: Split) -> Collection:
     """Normalise by the statistics of the training part alone: nothing of the test part leaks."""
-    some = split.train[:: max(1, len(split.train) // 50_000)]
+    most = min(50_000, max(500, MEMORY // max(1, collection.items[:1].nbytes)))
+    some = split.train[:: max(1, len(split.train) // most)]
     return replace(collection, modality=collection.modality.fitted(collection.items[some]))
 
 

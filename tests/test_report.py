@@ -2,15 +2,13 @@ import base64
 import io
 import json
 import re
-import shutil
-import subprocess
 import sys
 from collections import Counter
 
 import numpy as np
 import pytest
 from PIL import Image
-from runs import HOSTILE, waves, write_run
+from runs import CHROMIUM, HOSTILE, PLAY, browse, data_of, waves, write_run
 
 from novakind.report import Signals, write_report
 from novakind.report.contents import curves, explain
@@ -18,20 +16,11 @@ from novakind.report.layout import project, sample
 from novakind.report.signals import colours, gather_signals, outline, pack, panels
 from novakind.report.thumbnails import gather
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
 
 def png(side=8, shade=120):
     buffer = io.BytesIO()
     Image.new("RGB", (side, side), (shade % 256, 90, 160)).save(buffer, "PNG")
     return buffer.getvalue()
-
-
-def data_of(page):
-    """The block of data, found as a browser finds it: it ends at the first closing tag."""
-    block = re.search(r'<script type="application/json" id="data">(.*?)</script', page, re.DOTALL)
-    assert block is not None
-    return json.loads(block[1])
 
 
 def report(run, thumbnail=lambda item: png(shade=item)):
@@ -228,13 +217,6 @@ def test_the_map_keeps_groups_apart():
     assert (np.linalg.norm(points[:, None] - centres, axis=2).argmin(1) == truth).mean() > 0.95
 
 
-def browse(page, folder):
-    """The page as a browser has drawn it."""
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=4000", "--window-size=1200,900"]
-    command = [str(CHROMIUM), *flags, f"--user-data-dir={folder}", "--dump-dom", page.as_uri()]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, encoding="utf-8").stdout
-
-
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_a_browser_draws_everything(tmp_path):
     names = ["cat", HOSTILE, "new-1", "new-2"]
@@ -255,25 +237,6 @@ def test_a_browser_draws_everything(tmp_path):
     assert "No item was given to this category." in dom
     assert '<img src="x"' not in dom
     assert not re.search(r'<section id="\w+" data-link="[^"]+" hidden', dom)
-
-
-PLAY = """
-<script>
-for (const button of document.querySelectorAll("button")) button.click();
-for (const key of ["+", "-", "0", "ArrowLeft"]) canvas.dispatchEvent(new KeyboardEvent("keydown", { key }));
-for (const target of [canvas, ...document.querySelectorAll(".chart svg, .item, .signal-chart")]) {
-  const box = target.getBoundingClientRect(), at = { clientX: box.x + box.width / 3, clientY: box.y + box.height / 2 };
-  for (const kind of ["pointermove", "pointerdown", "pointermove", "pointerup", "click", "pointerleave"]) {
-    target.dispatchEvent(new PointerEvent(kind, { ...at, pointerType: "mouse", bubbles: true }));
-  }
-}
-document.getElementById("sort").value = "size";
-document.getElementById("sort").dispatchEvent(new Event("change"));
-novakind.data.categories[2].name = "renamed";
-novakind.draw();
-document.documentElement.dataset.played = "";
-</script>
-"""
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")

@@ -12,6 +12,7 @@ from torch import Tensor
 from novakind.modality.features import Features
 from novakind.modality.image import Image
 from novakind.modality.series import Series
+from novakind.modality.video import Video
 
 
 @runtime_checkable
@@ -24,7 +25,7 @@ class Modality(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of one item as the encoder sees it."""
+        """The shape of one item as it is kept, and as the encoder sees it but for the number of a video's frames."""
         ...
 
     def fitted(self, rows: np.ndarray) -> Modality:
@@ -59,7 +60,7 @@ class Modality(Protocol):
         ...
 
 
-KINDS: dict[str, Any] = {"image": Image, "features": Features, "series": Series}
+KINDS: dict[str, Any] = {"image": Image, "features": Features, "series": Series, "video": Video}
 
 
 def from_settings(settings: dict[str, Any]) -> Modality:

@@ -11,23 +11,27 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from novakind.report.clips import Clips
 from novakind.report.contents import contents
 from novakind.report.signals import Signals
 from novakind.run import write_atomic
 
-__all__ = ["Signals", "write_report"]
+__all__ = ["Clips", "Signals", "write_report"]
 
-STYLES = ("page.css", "signals.css")
-SCRIPTS = ("page.js", "signals.js", "cards.js", "map.js", "charts.js")  # one scope, in this order
+STYLES = ("page.css", "signals.css", "clips.css")
+SCRIPTS = ("page.js", "signals.js", "clips.js", "cards.js", "map.js", "charts.js")  # one scope, in this order
 
 
-def write_report(run: Path, thumbnail: Callable[[int], bytes | None], signals: Signals | None = None) -> Path:
+def write_report(
+    run: Path, thumbnail: Callable[[int], bytes | None], signals: Signals | None = None, clips: Clips | None = None
+) -> Path:
     """Write `report.html` into a finished run folder. `thumbnail(i)` is item i's picture (PNG, WebP) or None.
 
-    Time series are given as `signals`; they are drawn instead of pictures, and no thumbnail is asked for.
+    Time series are given as `signals` and videos as `clips`; they are shown instead of pictures, and no thumbnail is
+    asked for.
     """
     path = run / "report.html"
-    write_atomic(path, render(contents(run, thumbnail, signals)).encode())
+    write_atomic(path, render(contents(run, thumbnail, signals, clips)).encode())
     return path
 
 

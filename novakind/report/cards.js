@@ -5,12 +5,13 @@ function tile(list, place) {
   const shown = signal || data.pictures[item];
   const mark = signal && gainMark(item, largest(data.signals.categories[row.category]?.scales));
   const marks = row.label ? `item labeled${row.label === nameOf(row.category) ? "" : " other"}` : "item";
-  return make("button", {
+  const button = make("button", {
     type: "button", class: shown ? marks : `${marks} bare`, "data-item": item, "aria-label": describe(item),
     onclick: () => openViewer(list, place),
     onpointermove: event => { if (event.pointerType === "mouse") showTip(item, event.clientX, event.clientY); },
     onpointerleave: hideTip,
   }, picture(item, ""), mark, shown ? null : make("span", {}, fileOf(row.path)));
+  return data.clips?.items[item] ? enliven(button, item) : button;
 }
 
 function strip(title, list, kind) {
@@ -45,10 +46,12 @@ function card(category) {
 
 function drawCards() {
   document.body.classList.toggle("signals", data.signals != null);
+  document.body.classList.toggle("clips", data.clips != null);
   document.body.style.setProperty("--panels", data.signals?.panels.length ?? 1);
-  $("new-sub").textContent = "What the run found among the unlabeled items. Choose " + (data.signals
-    ? "a signal to see it larger. Where the band is wide and the mean is flat, the items are not in step."
-    : "a picture to see it larger.");
+  $("new-sub").textContent = "What the run found among the unlabeled items. " + (data.signals
+    ? "Choose a signal to see it larger. Where the band is wide and the mean is flat, the items are not in step."
+    : data.clips ? `Point at a clip to ${CALM.matches ? "see its frames" : "play it"}, choose it to see it larger.`
+      : "Choose a picture to see it larger.");
   const by = { id: one => one.id, size: one => -one.size, confidence: one => -(one.confidence ?? -1) }[$("sort").value];
   const sorted = [...data.categories].sort((a, b) => by(a) - by(b) || a.id - b.id);
   for (const [section, isNew] of [["new", true], ["known", false]]) {

@@ -13,6 +13,7 @@ import numpy as np
 
 from novakind.discovery import Category, Discovery
 from novakind.metrics import matched_confusion
+from novakind.report.clips import Clips, gather_clips
 from novakind.report.layout import project, sample
 from novakind.report.signals import Signals, gather_signals
 from novakind.report.thumbnails import gather
@@ -44,7 +45,9 @@ PROTOCOLS = {
 }
 
 
-def contents(run: Path, thumbnail: Callable[[int], bytes | None], signals: Signals | None = None) -> dict[str, Any]:
+def contents(
+    run: Path, thumbnail: Callable[[int], bytes | None], signals: Signals | None = None, clips: Clips | None = None
+) -> dict[str, Any]:
     """Everything the page needs of a finished run."""
     discovery = Discovery.load(run)
     results = json.loads((run / "results.json").read_text(encoding="utf-8"))
@@ -56,6 +59,11 @@ def contents(run: Path, thumbnail: Callable[[int], bytes | None], signals: Signa
     # the pictures of the map run out somewhere: at random, not in one category or at one end of the collection
     shuffled = np.random.default_rng(0).permutation(on_map).tolist()
     items = sorted({*on_cards, *on_map.tolist()})
+    pictures, films = {}, None
+    if clips:
+        pictures, films = gather_clips(clips, on_cards, shuffled)
+    elif not signals:
+        pictures = gather(thumbnail, on_cards, shuffled, MAP_PICTURES, MAP_BYTES)
     return {
         "name": str(results.get("data", run.name)),
         "version": results.get("version"),
@@ -69,8 +77,9 @@ def contents(run: Path, thumbnail: Callable[[int], bytes | None], signals: Signa
         "truth": discovery.truth_classes if any(discovery.truth) else None,
         "metrics": [explain(name, value) for name, value in results.get("metrics", {}).items()],
         "rows": {item: describe_item(discovery, item) for item in items},
-        "pictures": {} if signals else gather(thumbnail, on_cards, shuffled, MAP_PICTURES, MAP_BYTES),
+        "pictures": pictures,
         "signals": gather_signals(signals, discovery.category, items) if signals else None,
+        "clips": films,
         "map": {"method": method, "items": on_map.tolist(), "points": points.round(4).tolist()},
         "confusion": confusion(discovery),
         "curves": curves(run / "metrics.jsonl"),

@@ -67,10 +67,11 @@ function swatch(id) {
   return make("i", { class: "dot", style: `--dot: ${colour(id)}`, "aria-hidden": "true" });
 }
 
-// A picture of the item, or its signal; without one, its likeliest categories as bars: the same shape means the same doubt.
+// A picture of the item, or its clip or signal; without one, its likeliest categories as bars: the same shape means the same doubt.
 function picture(item, alt) {
   const source = data.pictures[item];
   if (data.signals?.items[item]) return sparkline(item, alt);
+  if (data.clips?.items[item]) return clip(item, alt);
   if (source) return make("img", { src: source, alt, decoding: "async", draggable: "false" });
   const bars = data.rows[item].top.map(([id, p], place) =>
     make("rect", { x: 2 + 20 * place, y: 60 - 56 * p, width: 16, height: Math.max(1.5, 56 * p), fill: colour(id) }));
@@ -88,21 +89,27 @@ function describe(item) {
 
 // The tip that follows the pointer, on the cards and on the map.
 function showTip(item, x, y) {
-  const row = data.rows[item], tip = $("tip");
-  const signal = data.signals?.items[item];
-  tip.classList.toggle("tall", Boolean(signal));
+  const tip = $("tip");
+  if (tip.hidden || tip.dataset.shown !== String(item)) fillTip(tip, item);
+  tip.hidden = false;
+  const box = tip.getBoundingClientRect();
+  tip.style.left = `${Math.max(8, Math.min(x + 16, innerWidth - box.width - 8))}px`;
+  tip.style.top = `${y + 20 + box.height > innerHeight ? Math.max(8, y - box.height - 14) : y + 20}px`;
+}
+
+function fillTip(tip, item) {
+  const row = data.rows[item], signal = data.signals?.items[item];
+  const shown = data.clips?.items[item] ? tipClip(item) : picture(item, "");
+  tip.dataset.shown = item;
+  tip.classList.toggle("tall", Boolean(signal) || shown.classList.contains("frames"));
   tip.replaceChildren(
-    make("div", { class: "tip-picture" }, picture(item, ""), signal && gainMark(item)),
+    make("div", { class: "tip-picture" }, shown, signal && gainMark(item)),
     make("div", { class: "tip-text" },
       make("strong", {}, swatch(row.category), nameOf(row.category), make("span", {}, percent(row.top[0][1]))),
       make("span", {}, secondChoice(row)),
       row.label && make("span", {}, `labeled ${row.label}`),
       row.truth && make("span", {}, `truly ${row.truth}`),
       make("code", {}, row.path)));
-  tip.hidden = false;
-  const box = tip.getBoundingClientRect();
-  tip.style.left = `${Math.max(8, Math.min(x + 16, innerWidth - box.width - 8))}px`;
-  tip.style.top = `${y + 20 + box.height > innerHeight ? Math.max(8, y - box.height - 14) : y + 20}px`;
 }
 
 function hideTip() {
@@ -126,7 +133,10 @@ function step(by) {
 
 function drawViewer() {
   const item = viewer.list[viewer.place], row = data.rows[item];
-  $("viewer-picture").replaceChildren(data.signals?.items[item] ? largeSignal(item) : picture(item, row.path));
+  const frame = $("viewer-picture"), focused = frame.contains(document.activeElement);
+  frame.replaceChildren(data.signals?.items[item] ? largeSignal(item)
+    : data.clips?.items[item] ? largeClip(item) : picture(item, row.path));
+  if (focused) (frame.querySelector("button:enabled") ?? $("viewer-close")).focus();  // or the arrow keys would be lost
   $("viewer-place").textContent = viewer.list.length > 1 ? `${viewer.place + 1} of ${viewer.list.length}` : "";
   $("viewer-back").hidden = $("viewer-next").hidden = viewer.list.length < 2;
   $("viewer-title").textContent = fileOf(row.path);
