@@ -42,12 +42,14 @@ class Row(NamedTuple):
     encoder: str = "auto"
 
 
-def partitions(data: str, known: dict[str, str], methods: dict[str, int]) -> list[Row]:
+def partitions(
+    data: str, known: dict[str, str], methods: dict[str, int], changes: dict[str, Any] | None = None
+) -> list[Row]:
     """The same data with other classes hidden; "random:5 1" draws them, and the test people, with split seed 1."""
     rows = []
     for name, chosen in known.items():
         classes, _, seed = chosen.partition(" seed ")
-        rows.append(Row(name, Source(data, known=classes, split_seed=int(seed or 0)), methods))
+        rows.append(Row(name, Source(data, known=classes, split_seed=int(seed or 0)), methods, changes or {}))
     return rows
 
 
@@ -85,7 +87,8 @@ TABLES: dict[str, list[Row]] = {
     "usc-had": partitions(
         "usc-had",
         {"7/5, first seven known": "7", "7/5, drawn": "random:7 seed 1", "7/5, drawn again": "random:7 seed 2"},
-        RIVALS,
+        {"ours": 3, "supervised": 3, "uno": 1, "oracle": 1},
+        {"rotate": 15.0},  # worn at the hip, always the same way up: sitting and lying differ by the angle alone
     ),
 }
 
@@ -129,7 +132,8 @@ def collect(row: Row, runs: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for method, seeds in row.methods.items():
         cells = [folder(runs, row) / method / str(seed) / "cell.json" for seed in range(seeds)]
-        answers = [json.loads(cell.read_text()) for cell in cells if cell.exists()]
+        cells = [cell for cell in cells if cell.exists()]
+        answers = [json.loads(cell.read_text()) for cell in cells]
         if answers:
             found[method] = {key: spread([answer["metrics"][key] for answer in answers]) for key in SCORES}
             found[method]["minutes"] = spread([answer["minutes"] for answer in answers])
