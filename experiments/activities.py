@@ -83,7 +83,9 @@ TABLES: dict[str, list[Row]] = {
         ),
         Row("strong, and permute", HARD, {"ours": 3}, {"permute": 0.5}),
     ],
-    "encoders": [Row(name, HARD, {"ours": 3}, {}, name) for name in ("auto", "sensorcnn", "resnet1d")],
+    "encoders": [
+        Row(name, HARD, {"ours": n}, {}, name) for name, n in (("auto", 3), ("sensorcnn", 1), ("resnet1d", 1))
+    ],
     "usc-had": partitions(
         "usc-had",
         {"7/5, first seven known": "7", "7/5, drawn": "random:7 seed 1", "7/5, drawn again": "random:7 seed 2"},

@@ -134,7 +134,7 @@ class Config:
     video: VideoAugment = field(default_factory=VideoAugment)
 
     def __post_init__(self) -> None:
-        o = self.objective
+        o, s = self.objective, self.series
         rules = (
             ("--novel", self.novel, self.novel >= 0, "at least 1", "give the number of new categories to look for"),
             ("--epochs", self.epochs, self.epochs >= 0, "0 or more", "give --epochs 100, or 0 to let novakind choose"),
@@ -150,6 +150,19 @@ class Config:
             ("--video.crop", self.video.crop, 0 < self.video.crop <= 1, "above 0, at most 1", "give --video.crop 0.5"),
             ("--video.shift", self.video.shift, 0 <= self.video.shift <= 1, "from 0 to 1", "give --video.shift 1"),
             ("--video.speed", self.video.speed, self.video.speed >= 0, "0 or more", "give --video.speed 0.25"),
+            ("--series.slice", s.slice, 0 < s.slice <= 1, "above 0, at most 1", "give --series.slice 0.8"),
+            ("--series.rotate", s.rotate, 0 <= s.rotate <= 180, "from 0 to 180 degrees", "give --series.rotate 30"),
+            *(
+                (f"--series.{name}", value, 0 <= value < 1, "from 0 to below 1", "give 0 to leave it out")
+                for name, value in (
+                    ("jitter", s.jitter),
+                    ("scale", s.scale),
+                    ("time-warp", s.time_warp),
+                    ("magnitude-warp", s.magnitude_warp),
+                    ("drop", s.drop),
+                )
+            ),
+            ("--series.permute", s.permute, 0 <= s.permute <= 1, "from 0 to 1", "give 0 to leave it out"),
             ("--optim.momentum", self.optim.momentum, 0 <= self.optim.momentum < 1, "from 0 to below 1", "give 0.9"),
             ("--optim.warmup", self.optim.warmup, 0 <= self.optim.warmup <= 1, "from 0 to 1", "give 0.05"),
             ("--objective.smoothing", o.smoothing, 0 <= o.smoothing < 1, "from 0 to below 1", "give 0"),

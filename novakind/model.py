@@ -53,7 +53,9 @@ class Model(nn.Module):
         self.embed = nn.Linear(width(self.encoder, self.modality.shape), card.dim)
         self.head = HEADS[card.head](card.dim, len(card.categories), card.tau)
         self.extra = nn.ModuleDict()
-        self.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
+        for weight in self.parameters():
+            if weight.ndim == 4:  # filters of pictures; those of videos have no layout that is faster
+                weight.data = weight.data.contiguous(memory_format=torch.channels_last)
 
     def embedding(self, x: Tensor) -> Float[Tensor, "batch dim"]:
         return self.embed(self.encoder(x))
@@ -88,11 +90,12 @@ def width(encoder: nn.Module, shape: tuple[int, ...]) -> int:
 
 @torch.inference_mode()
 def predict(
-    model: Model, rows: np.ndarray, batch: int = 512
+    model: Model, rows: np.ndarray
 ) -> tuple[Float[np.ndarray, "items dim"], Float[np.ndarray, "items classes"]]:
     """Embeddings and log-probabilities of all rows: no augmentation but mirroring where the card says so."""
     was_training = model.training
     model.eval()
+    batch = min(512, max(8, 2**25 // max(1, rows[:1].size)))  # 128 MB of numbers: videos are large
     embeddings = np.empty((len(rows), model.card.dim), np.float32)
     logp = np.empty((len(rows), len(model.card.categories)), np.float32)
     for start in range(0, len(rows), batch):

@@ -84,6 +84,9 @@ def load_named(name: str, root: Path, reading: Reading, watch: Callable[[int, in
     if name in ACTIONS:
         return ACTIONS[name](root, reading, watch)
     refuse(reading, ("frames", "fps"), f"is for videos, and {name} holds none")
+    if name not in SENSORS:
+        options = ("size", "window", "hop", "rate", "gravity")
+        refuse(reading, options, f"is for files that are yet to be decoded, and {name} holds pictures of one size")
     return DATASETS[name](root, reading)
 
 

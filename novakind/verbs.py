@@ -18,7 +18,7 @@ from novakind.progress import Reporter
 from novakind.report import write_report
 from novakind.run import Run, csv_bytes, write_atomic
 from novakind.source import Source, gather
-from novakind.workflow import signals, thumbnails
+from novakind.workflow import draw_report
 
 
 def sort_new_items(run: Path, items: list[Path], out: Path | None) -> None:
@@ -56,7 +56,7 @@ def draw_again(run: Path) -> Path:
         with Reporter() as report:
             collection, _ = gather(Source(**kept), run / "store", settings["val"], report.decoding)
         if collection.digest() == settings["data"]["digest"]:
-            return write_report(run, thumbnails(collection), signals(collection))
+            return draw_report(run, collection)
     except UserError as error:
         reason = str(error)
     if (run / "report.html").exists():

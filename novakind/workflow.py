@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,10 @@ from novakind.discoverer import discover
 from novakind.errors import UserError
 from novakind.methods import make_method
 from novakind.modality.series import Series
+from novakind.modality.video import Video
 from novakind.prior import Prior
 from novakind.progress import Reporter
-from novakind.report import Signals, write_report
+from novakind.report import Clips, Signals, write_report
 from novakind.run import Run
 from novakind.sampler import check_batch
 from novakind.source import Source, gather, placed
@@ -51,7 +51,7 @@ def run_discover(
             results = discover(collection, split, config, run, report)
             if draw:
                 report.say("drawing the report")
-                write_report(path, thumbnails(collection), signals(collection))
+                draw_report(path, collection)
         except KeyboardInterrupt:
             report.end()
             report.say(f"stopped; what is done is saved in {path}: the same command goes on from there")
@@ -88,13 +88,13 @@ def describe(collection: Collection, config: Config, path: Path, report: Reporte
         report.say(f"skipped {len(collection.skipped)} unreadable files, e.g. {first[0]} ({first[1]}): see skipped.csv")
 
 
-def thumbnails(collection: Collection) -> Callable[[int], bytes | None]:
-    return lambda number: collection.modality.thumbnail(np.asarray(collection.items[number]))
+def draw_report(path: Path, collection: Collection) -> Path:
+    """The page with what there is to see of the items: pictures, courses of time series, or clips."""
+    modality = collection.modality
 
+    def row(number: int) -> np.ndarray:
+        return np.asarray(collection.items[number])
 
-def signals(collection: Collection) -> Signals | None:
-    """What the report draws of time series in place of pictures."""
-    series = collection.modality
-    if not isinstance(series, Series):
-        return None
-    return Signals(series.channels, series.rate, series.unit, lambda number: np.asarray(collection.items[number]))
+    signals = Signals(modality.channels, modality.rate, modality.unit, row) if isinstance(modality, Series) else None
+    clips = Clips(modality.fps, row) if isinstance(modality, Video) else None
+    return write_report(path, lambda number: modality.thumbnail(row(number)), signals, clips)

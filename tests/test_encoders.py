@@ -17,7 +17,9 @@ from novakind.encoders.convnet import ConvNet
 from novakind.encoders.fastnet import FastNet
 from novakind.encoders.mlp import MLP
 from novakind.encoders.mobilenet import MobileNetV2
+from novakind.encoders.r2plus1d import R2Plus1D
 from novakind.encoders.resnet import ResNet
+from novakind.encoders.series import SeriesNet
 from novakind.encoders.weights import load_weights
 from novakind.errors import UserError
 
@@ -322,6 +324,8 @@ def test_weights_that_are_no_safetensors_file(tmp_path):
 def test_auto_goes_by_the_shape():
     assert isinstance(build("auto", (3, 32, 32)), ConvNet)
     assert isinstance(build("auto", (100,)), MLP)
+    assert isinstance(build("auto", (3, 100)), SeriesNet)
+    assert isinstance(build("auto", (3, 16, 64, 64)), R2Plus1D)
 
 
 @pytest.mark.parametrize(
@@ -332,7 +336,10 @@ def test_auto_goes_by_the_shape():
         ("timm:resnet18", (100,), "takes images.*choose mlp"),
         ("mlp", (3, 32, 32), "takes feature vectors.*choose convnet"),
         ("auto", (1, 28, 28), "3, height, width"),
-        ("auto", (3, 16, 32, 32), "3, height, width"),
+        ("auto", (1, 16, 32, 32), "3, frames, height, width"),
+        ("auto", (3, 2, 16, 32, 32), "3, height, width"),
+        ("resnet18", (3, 100), "takes images, and these are series: choose seriesnet"),
+        ("seriesnet", (3, 16, 32, 32), "takes series, and these are videos: choose r2plus1d-narrow"),
         ("auto", (), "3, height, width"),
         ("auto", (0,), "length"),
         ("convnet", (3, 7, 7), "7 px.*enlarge"),

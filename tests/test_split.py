@@ -163,6 +163,44 @@ def test_the_official_test_part_is_kept_unless_a_share_is_asked_for():
     assert asked.test.tolist() == plain.test.tolist()
 
 
+def in_groups(size: int, across: bool) -> Collection:
+    """An official test part of whole groups; groups of `size` items of one class, or of all classes."""
+    collection = labeled((30, 60, 20, 50, 40, 10))
+    groups = np.zeros(210, dtype=int)
+    for number, members in enumerate([np.arange(210)] if across else [collection.truth == n for n in range(6)]):
+        groups[members] = 100 * number + np.arange(np.count_nonzero(groups[members] == 0)) // size
+    return replace(collection, groups={"video": groups, "other": np.arange(210)}, official_test=groups % 100 % 4 == 3)
+
+
+@pytest.mark.parametrize("across", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_beside_an_official_test_part_whole_groups_are_watched(seed, across):
+    collection = hide(in_groups(5, across), "3")
+    split = part(collection, 0.25, 0.0, seed)
+    assert split.by == "official"
+    np.testing.assert_array_equal(split.test, np.flatnonzero(collection.official_test))
+    assert sorted([*split.train, *split.val, *split.test]) == list(range(210))
+    groups = collection.groups["video"]
+    assert not set(groups[split.train]) & set(groups[split.val])
+    assert set(collection.truth[split.train]) == set(range(6))
+    free = ~collection.official_test
+    assert abs(len(split.val) - 0.25 * free.sum()) < 12
+    if not across:
+        for stratum in range(6):
+            count = int((free & (collection.truth == stratum)).sum())
+            assert abs((collection.truth[split.val] == stratum).sum() - 0.25 * count) <= 2.5
+    again, other = part(collection, 0.25, 0.0, seed), part(collection, 0.25, 0.0, seed + 1)
+    assert again.val.tolist() == split.val.tolist() != other.val.tolist()
+    assert len(part(collection, 0.0, 0.0, seed).val) == 0
+
+
+def test_a_class_of_one_group_is_trained_on():
+    collection = in_groups(60, across=False)
+    split = part(replace(collection, official_test=np.arange(210) == 0), 0.9, 0.0)
+    assert len(split.val) == 0
+    assert len(split.train) == 209
+
+
 def test_a_class_that_is_only_in_the_test_part_is_not_trained_on():
     collection = labeled()
     split = part(replace(collection, official_test=collection.truth == 3), 0.2, 0.0)

@@ -13,13 +13,17 @@ from novakind.encoders.fastnet import FastNet
 from novakind.encoders.flat import Flat
 from novakind.encoders.mlp import MLP
 from novakind.encoders.mobilenet import MobileNetV2
+from novakind.encoders.p3d import P3D
+from novakind.encoders.r2plus1d import R2Plus1D, R2Plus1D50
 from novakind.encoders.resnet import ResNet
 from novakind.encoders.series import ResNet1d, SensorCNN, SeriesNet
+from novakind.encoders.slowfast import SlowFast
 from novakind.errors import UserError
 
 Shape = tuple[int, ...]
 
-# Each constructor takes the shape of one item: images (3, height, width), series (channels, time), vectors (length,).
+# Each constructor takes the shape of one item: videos (3, frames, height, width), images (3, height, width), series
+# (channels, time), vectors (length,).
 ENCODERS: dict[str, Callable[[Shape], nn.Module]] = {
     "convnet": lambda shape: ConvNet(size=min(shape[1:])),
     "fastnet": lambda shape: FastNet(),
@@ -39,24 +43,28 @@ ENCODERS: dict[str, Callable[[Shape], nn.Module]] = {
     "seriesnet": lambda shape: SeriesNet(shape[0]),
     "resnet1d": lambda shape: ResNet1d(shape[0]),
     "sensorcnn": lambda shape: SensorCNN(shape[0]),
+    "r2plus1d-18": lambda shape: R2Plus1D(),
+    "r2plus1d-50": lambda shape: R2Plus1D50(),
+    "r2plus1d-narrow": lambda shape: R2Plus1D.narrow(),
+    "p3d-63": lambda shape: P3D(),
+    "p3d-narrow": lambda shape: P3D.narrow(),
+    "slowfast-50": lambda shape: SlowFast(),
+    "slowfast-narrow": lambda shape: SlowFast.narrow(),
 }
-AXES = {
-    "mlp": 1,
-    "seriesnet": 2,
-    "resnet1d": 2,
-    "sensorcnn": 2,
-}  # how many axes an item of each encoder has; three where nothing is said
-KINDS = {1: "feature vectors", 2: "series", 3: "images"}
-AUTO = {1: "mlp", 2: "seriesnet", 3: "convnet"}
+# How many axes an item of each encoder has; three where nothing is said.
+AXES = {"mlp": 1} | dict.fromkeys(("seriesnet", "resnet1d", "sensorcnn"), 2)
+AXES |= {name: 4 for name in ENCODERS if name.startswith(("r2plus1d", "p3d", "slowfast"))}
+KINDS = {1: "feature vectors", 2: "series", 3: "images", 4: "videos"}
+AUTO = {1: "mlp", 2: "seriesnet", 3: "convnet", 4: "r2plus1d-narrow"}
 
 
 def build(name: str, shape: Shape) -> nn.Module:
     """The encoder of that name for items of that shape; "auto" chooses by the shape, "timm:NAME" asks timm."""
     axes = len(shape)
-    if axes not in KINDS or (axes == 3 and shape[0] != 3) or min(shape) < 1:
+    if axes not in KINDS or (axes >= 3 and shape[0] != 3) or min(shape) < 1:
         raise UserError(
-            f"encoder {name}: items of shape {shape} must be (3, height, width), (channels, time) or (length,): "
-            "reshape them."
+            f"encoder {name}: items of shape {shape} must be (3, frames, height, width), (3, height, width), "
+            "(channels, time) or (length,): reshape them."
         )
     if name == "auto":
         name = AUTO[axes]

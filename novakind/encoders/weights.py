@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from novakind.errors import UserError
 
-CLASSIFIERS = ("fc.", "classifier.", "head.")
+CLASSIFIERS = ("fc.", "classifier.", "head.", "blocks.5.proj.", "blocks.6.proj.")
 STEM = ("conv1.", "bn1.")
 
 

@@ -75,7 +75,9 @@ def contents(
         "known": discovery.known,
         "categories": categories,
         "truth": discovery.truth_classes if any(discovery.truth) else None,
-        "metrics": [explain(name, value) for name, value in results.get("metrics", {}).items()],
+        "metrics": [
+            explain(name, value, results.get("split", "")) for name, value in results.get("metrics", {}).items()
+        ],
         "rows": {item: describe_item(discovery, item) for item in items},
         "pictures": pictures,
         "signals": gather_signals(signals, discovery.category, items) if signals else None,
@@ -117,11 +119,14 @@ def describe_item(discovery: Discovery, item: int) -> dict[str, Any]:
     }
 
 
-def explain(name: str, value: Any) -> dict[str, Any]:
-    """A metric in plain words: what is measured, on which items, under which protocol."""
+def explain(name: str, value: Any, by: str = "") -> dict[str, Any]:
+    """A metric in plain words: what is measured, on which items (kept apart `by` what), under which protocol."""
     measure, split, protocol = [*name.split("/"), "", ""][:3]
     title, meaning = MEASURES.get(measure, (name, ""))
-    where = ", ".join(filter(None, (SPLITS.get(split, split), PROTOCOLS.get(protocol, protocol))))
+    apart = f"split {'at random' if by == 'random' else f'by {by}'}" if by not in ("", "official") else by
+    where = ", ".join(
+        filter(None, (SPLITS.get(split, split), apart if split == "test" else "", PROTOCOLS.get(protocol, protocol)))
+    )
     return {"key": name, "title": title, "meaning": meaning, "where": where, "value": value}
 
 

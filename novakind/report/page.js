@@ -67,7 +67,8 @@ function swatch(id) {
   return make("i", { class: "dot", style: `--dot: ${colour(id)}`, "aria-hidden": "true" });
 }
 
-// A picture of the item, or its clip or signal; without one, its likeliest categories as bars: the same shape means the same doubt.
+// A picture of the item, its clip or its signal; without one, its likeliest categories as bars: the same shape means the
+// same doubt.
 function picture(item, alt) {
   const source = data.pictures[item];
   if (data.signals?.items[item]) return sparkline(item, alt);
