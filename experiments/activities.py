@@ -89,7 +89,7 @@ TABLES: dict[str, list[Row]] = {
     "usc-had": partitions(
         "usc-had",
         {"7/5, first seven known": "7", "7/5, drawn": "random:7 seed 1", "7/5, drawn again": "random:7 seed 2"},
-        {"ours": 3, "supervised": 3, "uno": 1, "oracle": 1},
+        RIVALS,
         {"rotate": 15.0},  # worn at the hip, always the same way up: sitting and lying differ by the angle alone
     ),
 }
