@@ -11,7 +11,7 @@ Finds N new categories among unlabeled items, next to known classes.
 
 DATA is one of
   a folder        one sub-folder for each known class, everything else in a sub-folder named unlabeled;
-                  pictures, or recordings of sensors as CSV files
+                  pictures, videos, or recordings of sensors as CSV files
   a .csv file     columns path and label; an empty label is an unlabeled item
   an .npz file    arrays X (vectors, pictures or series) and y (-1 = unlabeled)
   a name          digits, cifar10, fashion-mnist, mobiact, usc-had or shar, all labeled, for benchmarks;

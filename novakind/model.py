@@ -49,8 +49,8 @@ class Model(nn.Module):
         super().__init__()
         self.card = card
         self.modality: Modality = from_settings(card.modality)
-        self.encoder = encoder if encoder is not None else encoders.build(card.encoder, self.modality.shape)
-        self.embed = nn.Linear(width(self.encoder, self.modality.shape), card.dim)
+        self.encoder = encoder if encoder is not None else encoders.build(card.encoder, seen_shape(self.modality))
+        self.embed = nn.Linear(width(self.encoder, seen_shape(self.modality)), card.dim)
         self.head = HEADS[card.head](card.dim, len(card.categories), card.tau)
         self.extra = nn.ModuleDict()
         for weight in self.parameters():
@@ -72,6 +72,12 @@ class Model(nn.Module):
         self.card = Card(**{**asdict(self.card), "head": name})
         self.head = HEADS[name](self.card.dim, len(self.card.categories), self.card.tau).to(self.device)
         return self.head
+
+
+def seen_shape(modality: Modality) -> tuple[int, ...]:
+    """The shape of one item as the encoder sees it: of a video not all frames that are kept."""
+    blank = np.zeros((1, *modality.shape), modality.dtype)
+    return tuple(modality.normalise(modality.collate(blank)).shape[1:])
 
 
 def width(encoder: nn.Module, shape: tuple[int, ...]) -> int:

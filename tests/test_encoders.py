@@ -27,13 +27,7 @@ IMAGE_ENCODERS = [name for name in ENCODERS if name not in AXES and name != "fla
 LIGHT = ["convnet", "resnet18", "resnet18-cifar-pool", "mobilenetv2-cifar"]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Two threads wait for each other where the cores are shared: many times slower on nets as small as these."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

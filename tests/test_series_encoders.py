@@ -12,13 +12,7 @@ ENCODERS = [SensorCNN, ResNet1d, SeriesNet]
 DIMS = {SensorCNN: 64, ResNet1d: 128, SeriesNet: 128}
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Two threads wait for each other where the cores are shared: many times slower on nets as small as these."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_sensor_cnn_has_53_thousand_parameters():

@@ -18,13 +18,7 @@ NARROW = [R2Plus1D.narrow, P3D.narrow, SlowFast.narrow]
 WIDE = [R2Plus1D, R2Plus1D50, P3D, SlowFast]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Two threads wait for each other where the cores are shared: many times slower on nets as small as these."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def on_meta(make, *args, **kwargs) -> nn.Module:

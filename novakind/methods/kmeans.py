@@ -21,7 +21,7 @@ from novakind.config import Config
 from novakind.encoders.flat import Flat
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.methods.supervised import place_centres
-from novakind.model import Model
+from novakind.model import Model, seen_shape
 from novakind.prior import Prior
 
 
@@ -35,7 +35,7 @@ class Kmeans(Method):
         return (Stage("kmeans", 0),)
 
     def begin(self, model: Model, stage: Stage) -> None:
-        device, encoder = model.device, Flat(model.modality.shape)
+        device, encoder = model.device, Flat(seen_shape(model.modality))
         model.card = replace(model.card, encoder="flat")
         model.encoder, model.embed = encoder, nn.Linear(encoder.dim, model.card.dim).to(device)
 

@@ -25,7 +25,7 @@ class Modality(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of one item as it is kept, and as the encoder sees it but for the number of a video's frames."""
+        """The shape of one row, as it is kept."""
         ...
 
     def fitted(self, rows: np.ndarray) -> Modality:
