@@ -48,9 +48,14 @@ def part(collection: Collection, val: float, test: float, seed: int = 0, by: str
         raise UserError(f"--split {by} is not to be had here: choose from {', '.join(('random', *collection.groups))}")
     rng = np.random.default_rng([seed, 1])
     official = official_test(collection) & (test == 0) & (by == "")
-    by = by or ("official" if official.any() else next(iter(collection.groups), "random"))
+    asked, by = by, by or ("official" if official.any() else next(iter(collection.groups), "random"))
     if by in collection.groups:
-        return part_by_group(collection, collection.groups[by], val, test, by, rng)
+        try:
+            return part_by_group(collection, collection.groups[by], val, test, by, rng)
+        except UserError:
+            if asked:
+                raise
+            by = "random"  # too few groups, such as a folder with one recording of each class
     strata = np.where(collection.truth >= 0, collection.truth, collection.labels)
     if by == "official" and collection.groups:
         watched = some_groups(next(iter(collection.groups.values())), strata, ~official, val, rng)
@@ -76,6 +81,11 @@ def part_by_group(
     vals = max(1, round(val * (len(names) - tests))) if val else 0
     train = np.isin(groups, names[tests + vals :])
     lost = sorted(set(range(len(collection.classes))) - set(collection.labels[train].tolist()))
+    if not (collection.labels[train] < 0).any() and (collection.labels < 0).any():
+        raise UserError(
+            f"--split {by} leaves no unlabeled item to train on, with {len(names)} groups in all: "
+            "give smaller --val and --test, or --split random"
+        )
     if lost:
         raise UserError(
             f'--split {by} leaves no item of class "{collection.classes[lost[0]]}" to train on, with {len(names)} '

@@ -1,6 +1,7 @@
 """Data sets of body-worn sensors in their official layouts, and splits by person, by recording and by window."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -234,3 +235,16 @@ def test_a_split_that_cannot_be_is_refused(trial_files):
     one_person_each = np.flatnonzero(collection.truth % 6 + 1 == collection.groups["subject"])
     with pytest.raises(UserError, match="--split subject leaves no item of class"):
         part(subset(collection, one_person_each), 0.2, 0.3, by="subject")
+
+
+def test_too_few_groups_are_divided_item_by_item(trial_files):
+    """One recording of each class, and one unlabeled: whole recordings cannot be spared, so windows are."""
+    collection = hide(DATASETS["mobiact"](trial_files, Reading()), "8")
+    chosen = np.flatnonzero(collection.groups["subject"] == 1)
+    few = subset(collection, chosen)
+    few = replace(few, groups={"file": few.groups["trial"]})
+    split = part(few, 0.1, 0.0)
+    assert split.by == "random"
+    assert set(few.labels[split.train]) == {-1, *range(8)}
+    with pytest.raises(UserError, match="--split file leaves no"):
+        part(few, 0.1, 0.0, by="file")
