@@ -40,9 +40,10 @@ class DiscoverCommand:
 
     source: Annotated[Source, tyro.conf.arg(name="")] = field(default_factory=Source)
     config: Annotated[Config, tyro.conf.arg(name="")] = field(default_factory=Config)
-    preset: Literal["auto", "default", "glyphs", "sensors", "paper"] = "auto"
+    preset: Literal["auto", "default", "glyphs", "sensors", "fast", "paper"] = "auto"
     """Settings to start from: default, for photographs and vectors; glyphs: digits, letters, symbols; sensors:
-    recordings; paper, the choices of the paper. auto: sensors for recordings, else default."""
+    recordings; fast: small photographs on CPUs; paper, the choices of the paper. auto: sensors for recordings, else
+    default."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The run folder; by default runs/ and the name of the data."""
     fresh: bool = False
@@ -57,7 +58,7 @@ class CompareCommand:
 
     source: Annotated[Source, tyro.conf.arg(name="")] = field(default_factory=Source)
     config: Annotated[Config, tyro.conf.arg(name="")] = field(default_factory=Config)
-    preset: Literal["auto", "default", "glyphs", "sensors", "paper"] = "auto"
+    preset: Literal["auto", "default", "glyphs", "sensors", "fast", "paper"] = "auto"
     """Settings to start from, the same for every method."""
     methods: str = DEFAULT_METHODS
     """Names of methods with commas between them."""
@@ -144,7 +145,7 @@ def show_compare(command: CompareCommand) -> int:
     typed = shlex.join(["novakind", "compare", *command.words])
     board = run_compare(command.source, command.config, command.methods, command.seeds, out, typed, command.quiet)
     print(board.text())
-    print(f"\n{out / 'compare.md'}, with compare.csv and compare.svg beside it")
+    print(f"\n{out / 'compare.md'}, with compare.csv, compare.svg and curves.svg beside it")
     if board.failed:
         cell, reason = next(iter(board.failed.items()))
         print(

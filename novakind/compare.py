@@ -1,4 +1,4 @@
-"""compare: every method on the same data, with the same encoder, views and budget; one table, one picture.
+"""compare: every method on the same data, with the same encoder, views and budget; one table, two pictures.
 
 Each method with each seed is a run folder of its own, a cell. What is finished stays finished: the same command goes on
 after an interruption, and other settings begin a cell anew.
@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from novakind import curves
 from novakind.config import Config, as_tables
 from novakind.encoders import AUTO
 from novakind.errors import UserError
@@ -63,7 +64,7 @@ def run_compare(
         board, digests = look(source, config, out / "store", cells, command, report)
         plan = Plan(source, config, out, digests)
         board.finished |= {cell: found for cell in cells if (found := earlier(plan, cell))}
-        board.write(out)
+        publish(plan, board)
         try:
             run_cells(plan, board, report)
         except KeyboardInterrupt:
@@ -187,7 +188,23 @@ def run_cells(plan: Plan, board: Scoreboard, report: Reporter) -> None:
         report.say(f"  {result}" + (f"; about {duration(left)} left" if number < len(waiting) else ""))
         for warning in board.finished.get(cell, {}).get("warnings", ()):
             report.say(f"  warning: {warning}")
-        board.write(plan.out)
+        publish(plan, board)
+
+
+def publish(plan: Plan, board: Scoreboard) -> None:
+    """The table and the pictures of what is known so far; curves only where the items kept aside can be scored."""
+    board.write(plan.out)
+    courses = {
+        method: [curve for cell, _ in board.of(method) if (curve := curves.read(plan.folder(cell)))]
+        for method in board.methods()
+    }
+    courses = {method: found for method, found in courses.items() if found}
+    picture = plan.out / "curves.svg"
+    if courses:
+        title = f"{board.data}: known and new classes over time, items kept aside"
+        write_atomic(picture, curves.draw(title, board.terms, courses).encode())
+    else:  # that of an earlier question shows what is not asked any more
+        picture.unlink(missing_ok=True)
 
 
 def run_cell(plan: Plan, cell: Cell) -> dict[str, Any]:

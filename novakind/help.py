@@ -36,7 +36,7 @@ novakind discover --help-all lists every setting."""
 COMPARE_HELP = f"""\
 novakind compare DATA --known N [options]
 
-Runs several methods on the same data, with the same network, views and budget, and writes one table and one picture.
+Runs several methods on the same data, with the same network, views and budget, and writes one table and two pictures.
 The data are those of novakind discover, with a truth to score against.
 
 The options that matter most
@@ -52,7 +52,8 @@ The options that matter most
 
 The methods are {", ".join(choices())}.
 
-It writes compare.csv, compare.md and compare.svg after every run, and each run into FOLDER/method/seed. The same
-command goes on with a comparison that was interrupted. If a run fails the others go on, and the exit code is 1.
+It writes compare.csv, compare.md, compare.svg and curves.svg (scores over time) after every run, and each run into
+FOLDER/method/seed. The same command goes on with a comparison that was interrupted. If a run fails the others go on,
+and the exit code is 1.
 
 novakind compare --help-all lists every setting."""

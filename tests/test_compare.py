@@ -121,6 +121,16 @@ def test_the_picture_has_two_dots_a_run():
     assert len(list(circles)) == 2 * len(CELLS)
 
 
+def test_curves_have_a_line_a_run_and_one_for_the_mean():
+    assert main([*COMMAND, "--val", "0.2", "--quiet"]) == 0
+    lines = list(ElementTree.parse(OUT / "curves.svg").iter("{http://www.w3.org/2000/svg}polyline"))
+    methods = {method for method, _ in CELLS}
+    assert len(lines) == 2 * (len(CELLS) + len(methods))
+    assert {len(line.attrib["points"].split()) for line in lines} == {2}  # epochs
+    assert main([*COMMAND, "--val", "0", "--quiet"]) == 0  # nothing is kept aside, so there is nothing to draw
+    assert not (OUT / "curves.svg").exists()
+
+
 def test_what_is_finished_is_not_run_again(monkeypatch, capsys):
     assert main(COMMAND) == 0
     first = (OUT / "compare.md").read_bytes()

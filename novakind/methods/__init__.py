@@ -17,13 +17,14 @@ from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.methods.spacing import Spacing
 from novakind.methods.supcon import SupCon
 from novakind.methods.supervised import Supervised
-from novakind.methods.uno import UNO
+from novakind.methods.uno import UNO, DirectUNO
 from novakind.prior import Prior
 
 METHODS = {
     "ours": Ours,
     "supervised": Supervised,
     "uno": UNO,
+    "uno-direct": DirectUNO,
     "iic": IIC,
     "nev": NEV,
     "supcon": SupCon,
