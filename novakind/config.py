@@ -55,6 +55,8 @@ class Objective:
     """s in eq. 10."""
     target_sharpness: float = 0.5
     """s of the targets in swapped_sharpened: 1 leaves them as they are, 0.1 makes them nearly one-hot."""
+    soft_start: float = 0.0
+    """Share of the training during which that s falls from 1 to its value, so that clusters are not fixed too early."""
     novel_temperature: float = 0.05
     """Temperature of novel_entropy."""
     weighting: Literal["fixed", "ramp", "adaptive"] = "fixed"
@@ -111,6 +113,8 @@ class Config:
     """prototype: fixed random directions on the sphere; linear: a learnt classifier."""
     dim: int = 128
     """Width of the embedding."""
+    heads: int = 1
+    """So many heads learn side by side in ours, which keeps clusters from being fixed too early; the best is kept."""
     tau: float = 0.1
     """Temperature of the prototypes; 1 / tau is the concentration of each class."""
     steps: Literal["joint", "alternating"] = "joint"
@@ -141,6 +145,7 @@ class Config:
             ("--minutes", self.minutes, self.minutes >= 0, "0 or more", "give --minutes 10, or leave it out"),
             ("--batch", self.batch, self.batch >= 2, "at least 2", "give --batch 256"),
             ("--dim", self.dim, self.dim >= 2, "at least 2", "give --dim 128"),
+            ("--heads", self.heads, self.heads >= 1, "at least 1", "give --heads 4"),
             ("--ema", self.ema, 0 <= self.ema < 1, "from 0 to below 1", "give --ema 0.99"),
             ("--tau", self.tau, self.tau > 0, "above 0", "give --tau 0.1"),
             ("--val", self.val, 0 <= self.val < 1, "from 0 to below 1", "give --val 0.1"),
@@ -168,6 +173,7 @@ class Config:
             ("--objective.smoothing", o.smoothing, 0 <= o.smoothing < 1, "from 0 to below 1", "give 0"),
             ("--objective.sharpness", o.sharpness, o.sharpness > 0, "above 0", "give 0.1"),
             ("--objective.target-sharpness", o.target_sharpness, o.target_sharpness > 0, "above 0", "give 0.5"),
+            ("--objective.soft-start", o.soft_start, 0 <= o.soft_start <= 1, "from 0 to 1", "give 0.3"),
             ("--objective.novel-temperature", o.novel_temperature, o.novel_temperature > 0, "above 0", "give 0.05"),
         )
         for option, value, holds, rule, fix in rules:
@@ -198,7 +204,8 @@ def fast() -> Config:
         epochs=20,
         ema=0.98,
         flips=True,
-        objective=Objective(ce=2),
+        heads=4,
+        objective=Objective(ce=2, novel_mass=0.5, soft_start=0.3),
         optim=Optim("muon", lr=0.1, weight_decay=0.01),
         image=ImageAugment(crop=0.7, jitter=0.2),
     )

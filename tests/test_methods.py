@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from novakind import losses
 from novakind.collapse import diagnose
@@ -83,7 +83,7 @@ def test_each_weight_switches_on_the_term_of_its_name(outputs, name, weight):
 
 
 def test_every_weight_of_the_objective_is_a_term():
-    weights = {field for field, value in vars(NOTHING).items() if value == 0} - {"smoothing"}
+    weights = {field for field, value in vars(NOTHING).items() if value == 0} - {"smoothing", "soft_start"}
     assert weights == set(TERMS)
     assert terms_of(NOTHING) == {}
     assert set(terms_of(paper().objective)) == {"ce", "entropy", "norm", "kl", "var"}
@@ -93,6 +93,58 @@ def test_every_weight_of_the_objective_is_a_term():
 def test_smoothing_enters_the_cross_entropy(outputs):
     terms = terms_of(replace(NOTHING, ce=1.0, smoothing=0.2))
     torch.testing.assert_close(terms["ce"], losses.cross_entropy(outputs[0], outputs[4], 0.2))
+
+
+@pytest.mark.parametrize(("progress", "sharpness"), [(0.0, 1.0), (0.1, 0.8), (0.2, 0.6), (0.3, 0.4), (1.0, 0.4)])
+def test_a_soft_start_sharpens_targets_step_by_step(outputs, progress, sharpness):
+    objective = replace(NOTHING, swapped_sharpened=1.0, target_sharpness=0.4, soft_start=0.3)
+    (term,) = terms_of(objective, make_batch(progress=progress)).values()
+    torch.testing.assert_close(term, losses.swapped_sharpened(outputs[1], outputs[2], sharpness))
+
+
+def siblings(head: str = "prototype") -> tuple[Ours, Model]:
+    method, model = Ours(Config(novel=3, heads=3), PRIOR), make_model(head=head)
+    method.begin(model, method.stages(1)[0])
+    return method, model
+
+
+@pytest.mark.parametrize("head", ["prototype", "linear"])
+def test_the_terms_of_several_heads_are_the_mean_over_them(head):
+    method, model = siblings(head)
+    others, alone = model.extra["siblings"].heads, Ours(Config(novel=3), PRIOR)
+    batch = make_batch()
+    expected = []
+    for each in (nn.Sequential(model.embed, model.head), *others):
+        one = make_model(head=head)
+        one.embed.load_state_dict(each[0].state_dict())
+        one.head.load_state_dict(each[1].state_dict())
+        expected.append(alone.loss(one, batch))
+    found = method.loss(model, batch)
+    for name, term in found.items():
+        torch.testing.assert_close(term, torch.stack([terms[name] for terms in expected]).mean())
+    totals = torch.stack([torch.stack(list(terms.values())).sum() for terms in expected])
+    torch.testing.assert_close(model.extra["siblings"].loss, totals.detach())
+    assert totals.std() > 0
+    method.before_epoch(model, method.stages(1)[0], 0, [], nothing)
+    assert not model.extra["siblings"].loss.any()
+
+
+@pytest.mark.parametrize("best", range(3))
+def test_the_best_of_several_heads_is_kept(best):
+    method, model = siblings()
+    found = model.extra["siblings"]
+    found.loss.copy_(torch.tensor([2.0, 3.0, 4.0]))
+    found.loss[best] = 1.0
+    features = torch.randn(9, model.embed.in_features)
+    expected = [nn.Sequential(model.embed, model.head), *found.heads][best](features)
+    method.finish(model, nothing)
+    torch.testing.assert_close(model.head(model.embed(features)), expected)
+
+
+def test_several_heads_without_any_term_lose_nothing():
+    method, model = siblings()
+    method.objective = NOTHING
+    assert method.loss(model, make_batch()) == {}
 
 
 def test_batches_of_one_kind_have_its_terms_alone():

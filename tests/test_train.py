@@ -61,6 +61,7 @@ def test_finds_hidden_blobs():
     [
         {"head": "linear"},
         {"ema": 0.9},
+        {"heads": 3, "objective": Objective(soft_start=0.3)},
         {"steps": "alternating"},
         {"proportionate": True},
         {"optim": Optim("adamw", lr=0.003, schedule="cosine")},
@@ -130,7 +131,8 @@ def test_both_kinds_of_items_are_needed(known, reason):
 def test_a_stopped_run_goes_on_as_if_nothing_had_happened(tmp_path, monkeypatch):
     collection = blobs()
     split = part(collection, 0.1, 0.0)
-    config = replace(QUICK, epochs=6, ema=0.8, objective=Objective(weighting="adaptive"), optim=Optim("muon", lr=0.02))
+    config = replace(QUICK, epochs=6, ema=0.8, heads=2, optim=Optim("muon", lr=0.02))
+    config = replace(config, objective=Objective(weighting="adaptive", soft_start=0.5))
     whole, _, _ = fit(collection, split, config, Run.claim(tmp_path / "whole"))
 
     checkpoint = Run.checkpoint

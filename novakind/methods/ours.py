@@ -4,20 +4,24 @@ on Empirical Prediction Statistics").
 Labeled items learn their class. Unlabeled ones have no target, but their predictions, as a collection, must look like
 draws from the prior: the right mean (kl) and covariance (var), and the same decisive answer for two views of an item.
 
-Departure: by default a sharpened, stopped target in the swapped prediction stands in for the entropy term, which
-locks clusters in too early. Every form of the paper is a weight away; `--preset paper` sets them.
+Departures: by default a sharpened, stopped target in the swapped prediction stands in for the entropy term, which
+locks clusters in too early. Every form of the paper is a weight away; `--preset paper` sets them. With `--heads` above
+1 several heads, each with an embedding of its own, learn side by side: what one of them mistakes for a cluster, the
+others outvote in the encoder that they share. The head with the lowest loss over the last epoch is kept.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from novakind import losses
 from novakind.config import Config
+from novakind.heads import HEADS
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.model import Model
 from novakind.prior import Prior
@@ -27,11 +31,23 @@ from novakind.prior import Prior
 SELF_TAUGHT = {"entropy", "novel_entropy", "sharpened", "norm", "mse", "swapped", "swapped_sharpened"}
 
 
+class Siblings(nn.Module):
+    """Further pairs of embedding and head, and what each head, the model's own first, has lost in this epoch."""
+
+    loss: Tensor
+    heads: Any  # a list of modules loses their type
+
+    def __init__(self, heads: list[nn.Sequential]) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList(heads)
+        self.register_buffer("loss", torch.zeros(1 + len(heads)))
+
+
 class Ours(Method):
     """One stage, one loss (eq. 18-19)."""
 
     def __init__(self, config: Config, prior: Prior) -> None:
-        self.objective = config.objective
+        self.objective, self.heads = config.objective, config.heads
         self.known = prior.known
         self.mean, self.covariance = prior.mean(), prior.covariance()
         self.adapted: dict[str, float] = {}
@@ -41,15 +57,29 @@ class Ours(Method):
 
     def begin(self, model: Model, stage: Stage) -> None:
         self.mean, self.covariance = self.mean.to(model.device), self.covariance.to(model.device)
+        if self.heads > 1:
+            model.extra["siblings"] = Siblings([new_head(model) for _ in range(self.heads - 1)]).to(model.device)
 
     def before_epoch(
         self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
     ) -> None:
         if self.objective.weighting == "adaptive":
             self.adapted = dynamic_weights(history)
+        if "siblings" in model.extra:
+            siblings_of(model).loss.zero_()
 
     def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
-        labeled, first, second = batch.split(model(batch.x))
+        if "siblings" not in model.extra:
+            return self.terms(model(batch.x), batch)
+        siblings, features = siblings_of(model), model.encoder(batch.x)
+        answers = [model.head(model.embed(features)), *(head(features) for head in siblings.heads)]
+        found = [self.terms(each, batch) for each in answers]
+        siblings.loss += torch.stack([sum(terms.values(), siblings.loss[0] * 0) for terms in found]).detach()
+        return {name: torch.stack([terms[name] for terms in found]).mean() for name in found[0]}
+
+    def terms(self, logp: Tensor, batch: Batch) -> dict[str, Tensor]:
+        """The weighted terms of one head's answers."""
+        labeled, first, second = batch.split(logp)
         terms: dict[str, Tensor] = {}
         if len(labeled) and self.objective.ce:
             terms["ce"] = self.objective.ce * losses.cross_entropy(labeled, batch.labels, self.objective.smoothing)
@@ -68,7 +98,7 @@ class Ours(Method):
             "swapped": (o.swapped, lambda: losses.swapped(first, second)),
             "swapped_sharpened": (
                 o.swapped_sharpened,
-                lambda: losses.swapped_sharpened(first, second, o.target_sharpness),
+                lambda: losses.swapped_sharpened(first, second, self.target_sharpness(progress)),
             ),
             "kl": (o.kl, lambda: losses.mean_kl(both, self.mean)),
             "kl_one_sided": (o.kl_one_sided, lambda: losses.mean_kl_one_sided(both, self.mean)),
@@ -83,6 +113,31 @@ class Ours(Method):
             for name, (weight, term) in recipe.items()
             if weight
         }
+
+    def target_sharpness(self, progress: float) -> float:
+        """s of the swapped targets: from 1, which takes predictions as they are, to its final value."""
+        o = self.objective
+        done = min(1.0, progress / o.soft_start) if o.soft_start else 1.0
+        return 1 + (o.target_sharpness - 1) * done
+
+    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
+        if "siblings" in model.extra and (best := int(siblings_of(model).loss.argmin())):
+            chosen = siblings_of(model).heads[best - 1]
+            model.embed.load_state_dict(chosen[0].state_dict())
+            model.head.load_state_dict(chosen[1].state_dict())
+
+
+def new_head(model: Model) -> nn.Sequential:
+    card = model.card
+    return nn.Sequential(
+        nn.Linear(model.embed.in_features, card.dim), HEADS[card.head](card.dim, len(card.categories), card.tau)
+    )
+
+
+def siblings_of(model: Model) -> Siblings:
+    siblings = model.extra["siblings"]
+    assert isinstance(siblings, Siblings)
+    return siblings
 
 
 def ramp_up(progress: float) -> float:

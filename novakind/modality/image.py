@@ -211,10 +211,13 @@ def blur(batch: Batch) -> Batch:
 
 def cut_out(batch: Batch, policy: ImageAugment, generator: torch.Generator) -> Batch:
     """A square of a quarter to a half of the side set to mid-grey, anywhere, also over the edge."""
-    side = batch.shape[-1]
-    for item in pick(len(batch), policy.cutout, generator).tolist():
-        cut, top, left = torch.rand(3, generator=generator).tolist()
-        half = max(1, round(side * (0.25 + 0.25 * cut) / 2))
-        row, column = int(top * side), int(left * side)
-        batch[item, :, max(0, row - half) : row + half, max(0, column - half) : column + half] = 0.5
+    side, chosen = batch.shape[-1], pick(len(batch), policy.cutout, generator)
+    if not len(chosen):
+        return batch
+    cut, *middle = (side * torch.rand(3, len(chosen), 1, generator=generator)).unbind()
+    half = (0.125 * (side + cut)).round().clamp(min=1)
+    places = torch.arange(side)
+    rows, columns = ((places >= at.floor() - half) & (places < at.floor() + half) for at in middle)
+    square = rows[:, None, :, None] & columns[:, None, None, :]
+    batch[chosen] = batch[chosen].masked_fill(square, 0.5)
     return batch

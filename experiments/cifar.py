@@ -1,0 +1,138 @@
+"""CIFAR-10, five classes known and five hidden, on two CPU cores: half an hour, five minutes, and the paper's setting.
+
+    NOVAKIND_DATA=... python experiments/cifar.py     # all; or name some: fast five paper (novakind data cifar10 first)
+    python experiments/cifar.py --write               # the tables again, from the runs that are there
+
+Every run is one that `novakind compare` makes; a run that is finished is not made again. The test set is read by the
+runs of the final settings alone. Writes experiments/results/cifar10.json, .md and the curves beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from novakind import __version__, curves
+from novakind.compare import CELL, run_compare
+from novakind.config import Config, fast, paper
+from novakind.scoreboard import percent, spread
+from novakind.source import Source
+
+SOURCE = Source("cifar10", known="5")
+RESULTS = Path(__file__).parent / "results"
+SCORES = {
+    "known accuracy": "known_acc/test/agnostic",
+    "known, aware": "known_acc/test/aware",
+    "novel ACC": "novel_acc/test/agnostic",
+    "novel, aware": "novel_acc/test/aware",
+}
+
+
+class Table(NamedTuple):
+    title: str
+    config: Config
+    methods: str
+    seeds: int
+    command: str
+
+
+TABLES = {
+    "fast": Table(
+        "Within half an hour",
+        fast(),
+        "ours",
+        3,
+        "novakind compare cifar10 --known 5 --preset fast --methods ours --seeds 3",
+    ),
+    "five": Table(
+        "Five minutes each, the same encoder and views",
+        replace(fast(), epochs=0, minutes=5.0),
+        "ours,uno-direct",
+        3,
+        "python bench/cifar.py --minutes 5 --seeds 3",
+    ),
+    "paper": Table(
+        "The paper's own setting (ResNet-18, the authors' stem, SGD, alternating steps), as far as half an hour goes",
+        replace(paper(), epochs=0, minutes=30.0),
+        "ours",
+        1,
+        "novakind compare cifar10 --known 5 --preset paper --epochs 0 --minutes 30 --methods ours --seeds 1",
+    ),
+}
+PAPER = [("paper, ResNet-50, GPU", 90.3, 87.2), ("paper, ResNet-18, GPU", 85.2, 81.8)]
+
+
+def collect(table: Table, runs: Path) -> dict[str, Any]:
+    """What the finished runs of a table reached: by method, every seed's metrics, minutes and course."""
+    found: dict[str, Any] = {}
+    for method in table.methods.split(","):
+        for seed in range(table.seeds):
+            run = runs / method / str(seed)
+            if (run / CELL).exists():
+                answer = json.loads((run / CELL).read_text())
+                course = [tuple(round(value, 4) for value in point) for point in curves.read(run)]
+                found.setdefault(method, []).append(
+                    {"seed": seed, "metrics": answer["metrics"], "minutes": answer["minutes"], "course": course}
+                )
+    return found
+
+
+def write(runs: Path) -> None:
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    record = {
+        "commit": commit.stdout.strip(),
+        "version": __version__,
+        "protocol": "official test set, agnostic unless said otherwise; a tenth of the training items kept aside",
+        "cores": os.cpu_count(),
+        "tables": {name: collect(table, runs / name) for name, table in TABLES.items()},
+    }
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "cifar10.json").write_text(json.dumps(record, indent=1) + "\n")
+    (RESULTS / "cifar10.md").write_text(markdown(record))
+    for name in TABLES:
+        if (runs / name / "curves.svg").exists():
+            shutil.copyfile(runs / name / "curves.svg", RESULTS / f"cifar10-{name}.svg")
+
+
+def markdown(record: dict[str, Any]) -> str:
+    lines = [
+        "# CIFAR-10, five classes known, five hidden",
+        "",
+        f"{record['protocol'].capitalize()}. In percent, mean ± standard deviation over n seeds; two CPU cores.",
+        "`python experiments/cifar.py` makes all of it.",
+    ]
+    for name, methods in record["tables"].items():
+        table = TABLES[name]
+        lines += ["", f"## {table.title}", "", f"`{table.command}`", ""]
+        lines += [f"| | {' | '.join(SCORES)} | n | minutes |", "|---|---|---|---|---|---|---|"]
+        for method, cells in methods.items():
+            scores = [percent({cell["seed"]: cell["metrics"][key] for cell in cells}) for key in SCORES.values()]
+            minutes = spread([cell["minutes"] for cell in cells], 1)
+            lines.append(f"| {method} | {' | '.join(scores)} | {len(cells)} | {minutes} |")
+        lines += [f"| {what} | {known} | | {novel} | | 1 | |" for what, known, novel in PAPER]
+        lines += ["", f"![Accuracy over time](cifar10-{name}.svg)"]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", choices=[*TABLES, []])
+    parser.add_argument("--runs", type=Path, default=Path("runs") / "cifar10")
+    parser.add_argument("--write", action="store_true", help="only write the tables, from what is there")
+    options = parser.parse_args()
+    for name in () if options.write else options.tables or TABLES:
+        table = TABLES[name]
+        board = run_compare(SOURCE, table.config, table.methods, table.seeds, options.runs / name, table.command)
+        print(board.text(), flush=True)
+        write(options.runs)
+    write(options.runs)
+
+
+if __name__ == "__main__":
+    main()
