@@ -60,7 +60,8 @@ def show(name: str, times: tuple[float, float, float]) -> None:
 class Bench:
     """A model and pictures of noise to train it with."""
 
-    def __init__(self, config: Config, size: int) -> None:
+    def __init__(self, config: Config, size: int, progress: float) -> None:
+        self.progress = progress
         rng = np.random.default_rng(0)
         pictures = rng.integers(0, 256, (4 * config.batch, size, size, 3), dtype=np.uint8)
         labels = np.where(np.arange(len(pictures)) % 2, -1, np.arange(len(pictures)) % 10 // 2)
@@ -77,7 +78,7 @@ class Bench:
 
     def batches(self) -> Iterator[Batch]:
         items = next(iter(self.sampler.epoch(0)))
-        return batches(self.collection, self.model, self.stage, self.config, items, 0.0)
+        return batches(self.collection, self.model, self.stage, self.config, items, self.progress)
 
     def whole_step(self) -> None:
         for batch in self.batches():
@@ -107,7 +108,7 @@ class Bench:
             times[name].append(time.perf_counter() - started)
 
         modality = self.model.modality
-        policy = getattr(self.config, modality.kind)
+        policy = self.config.image.at(self.progress)
         for _ in range(rounds):
             with timed("draw items"):
                 labeled, unlabeled = next(iter(self.sampler.epoch(0)))
@@ -177,6 +178,7 @@ def main() -> None:
     parser.add_argument("--encoder", default="", help="another network than the preset's")
     parser.add_argument("--batch", type=int, default=0, help="another size of batch than the preset's")
     parser.add_argument("--size", type=int, default=32)
+    parser.add_argument("--progress", type=float, default=1.0, help="0: as at the start, where views may be smaller")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--losses", action="store_true")
     options = parser.parse_args()
@@ -185,9 +187,9 @@ def main() -> None:
         return
     config = PRESETS[options.preset]()
     config = replace(config, novel=5, val=0.0, encoder=options.encoder or config.encoder)
-    bench = Bench(replace(config, batch=options.batch or config.batch), options.size)
+    bench = Bench(replace(config, batch=options.batch or config.batch), options.size, options.progress)
     count = len(bench.batch.x)
-    print(f"{config.encoder}, {options.size} px, {count} pictures a step, {torch.get_num_threads()} threads")
+    print(f"{config.encoder}, {bench.batch.x.shape[-1]} px, {count} pictures a step, {torch.get_num_threads()} threads")
     show("step", ratio(bench.whole_step, bench.bare_step, options.rounds))
     rows = bench.collection.items[np.arange(count) % len(bench.collection)]
     show("predict", ratio(lambda: predict(bench.model, rows), bench.bare_forward, options.rounds))

@@ -1,10 +1,11 @@
-"""The two ways in which training fails: everything in one category, or the prior for every item. Seen, and said."""
+"""How training fails: all in one category, the prior for every item, known classes not learnt. Seen, and said."""
 
 from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float
 
+from novakind.errors import UserError
 from novakind.prior import Prior
 
 
@@ -33,3 +34,26 @@ def diagnose(logp: Float[np.ndarray, "items classes"], prior: Prior) -> str | No
             "--epochs; if that does not help, raise --objective.kl, or --objective.novel-mass to 1"
         )
     return None
+
+
+def distrust(line: dict[str, float], held_out: int) -> str | None:
+    """A warning where even known classes are not recognised: new ones cannot be trusted then, sure as they look.
+
+    `held_out` labeled items were kept aside.
+    """
+    right = line.get("known_acc/val/agnostic", 1.0)
+    if right > 0.6 or held_out < 5:
+        return None
+    return (
+        f"only {right:.0%} of the labeled items kept aside are recognised, so do not trust the new categories yet; "
+        "add labeled items, train longer with --epochs, or try another --preset"
+    )
+
+
+def check_finite(sums: dict[str, float], epoch: int) -> None:
+    """Stop a training that has run away, by the sums of its terms."""
+    broken = [name for name, value in sums.items() if not np.isfinite(value)]
+    if broken:
+        raise UserError(
+            f'the loss term "{broken[0]}" is no longer a finite number in epoch {epoch}: give a smaller --optim.lr'
+        )

@@ -138,7 +138,7 @@ class Config:
     video: VideoAugment = field(default_factory=VideoAugment)
 
     def __post_init__(self) -> None:
-        o, s = self.objective, self.series
+        o, s, i = self.objective, self.series, self.image
         rules = (
             ("--novel", self.novel, self.novel >= 0, "at least 1", "give the number of new categories to look for"),
             ("--epochs", self.epochs, self.epochs >= 0, "0 or more", "give --epochs 100, or 0 to let novakind choose"),
@@ -151,7 +151,9 @@ class Config:
             ("--val", self.val, 0 <= self.val < 1, "from 0 to below 1", "give --val 0.1"),
             ("--seed", self.seed, self.seed >= 0, "0 or more", "give --seed 0"),
             ("--optim.lr", self.optim.lr, self.optim.lr > 0, "above 0", "give --optim.lr 0.1"),
-            ("--image.crop", self.image.crop, 0 < self.image.crop <= 1, "above 0, at most 1", "give --image.crop 0.5"),
+            ("--image.crop", i.crop, 0 < i.crop <= 1, "above 0, at most 1", "give --image.crop 0.5"),
+            ("--image.small", i.small, i.small >= 0, "0 or more pixels", "give --image.small 24, or 0"),
+            ("--image.small-until", i.small_until, 0 <= i.small_until <= 1, "from 0 to 1", "give 0.6"),
             ("--video.crop", self.video.crop, 0 < self.video.crop <= 1, "above 0, at most 1", "give --video.crop 0.5"),
             ("--video.shift", self.video.shift, 0 <= self.video.shift <= 1, "from 0 to 1", "give --video.shift 1"),
             ("--video.speed", self.video.speed, self.video.speed >= 0, "0 or more", "give --video.speed 0.25"),

@@ -7,26 +7,28 @@ from collections.abc import Callable, Sequence
 
 from novakind.methods import Stage
 
-STEPS = 3
+MOMENTS = (0.1, 0.3, 0.5, 0.7, 0.9)  # steps may cost more later in a stage than at its start
 
 
 def affordable(
     minutes: float,
     stages: Sequence[Stage],
     steps: int,
-    rehearse: Callable[[int], Callable[[int], None]],
+    rehearse: Callable[[int], Callable[[float], None]],
     watch: Callable[[], object],
 ) -> int:
     """Epochs of `steps` steps each that fit, spent in the proportions of these `stages`; at least 1.
 
-    `rehearse(i)` sets stage i up on a copy of the model and gives a function that takes n steps; `watch()` is what
-    follows each epoch.
+    `rehearse(i)` sets stage i up on a copy of the model and gives a function that takes a step as at that point of the
+    stage, from 0 to 1; `watch()` is what follows each epoch.
     """
     seconds = 0.0
     for number, stage in enumerate(stages):
         take = rehearse(number)
-        take(1)  # the first is slower than all others
-        seconds += stage.epochs * steps * duration(lambda take=take: take(STEPS)) / STEPS
+        for moment in (MOMENTS[0], MOMENTS[-1]):  # the first steps are slower than all others
+            take(moment)
+        taken = sum(duration(lambda take=take, moment=moment: take(moment)) for moment in MOMENTS)
+        seconds += stage.epochs * steps * taken / len(MOMENTS)
     planned = sum(stage.epochs for stage in stages)
     if not planned:
         return 1

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from novakind import metrics
-from novakind.collapse import diagnose
+from novakind.collapse import check_finite, diagnose, distrust
 from novakind.config import Config
 from novakind.data import Collection
 from novakind.encoders.fastnet import FastNet
@@ -103,7 +103,8 @@ def fit(
 
     method.finish(kept, lambda: embed(kept, collection, split))
     line, warning = watch(kept, collection, split, prior)
-    return kept.eval(), [text for text in (warning, distrust(line, collection, split)) if text], history
+    held_out = int((collection.labels[split.val] >= 0).sum())
+    return kept.eval(), [text for text in (warning, distrust(line, held_out)) if text], history
 
 
 def take_step(model: Model, method: Method, optimizer: torch.optim.Optimizer, batch: Batch) -> dict[str, float]:
@@ -150,6 +151,7 @@ def make_model(
     if isinstance(model.encoder, FastNet):
         some = split.train[:: max(1, len(split.train) // 2000)]
         model.encoder.whiten(model.modality.normalise(model.modality.collate(collection.items[some])))
+    check_small_views(model, config)
     if config.encoder_weights:
         for left_out in load_weights(model.encoder, Path(config.encoder_weights)):
             report.say(f"{config.encoder_weights}: {left_out}")
@@ -157,6 +159,21 @@ def make_model(
         raise UserError("--device cuda is asked for, but torch finds no GPU: give --device auto")
     cuda = config.device != "cpu" and torch.cuda.is_available()
     return model.to("cuda" if cuda else "cpu")
+
+
+@torch.no_grad()
+def check_small_views(model: Model, config: Config) -> None:
+    """Refuse views in the first part of the training that the encoder cannot take."""
+    small = config.image.small if model.modality.kind == "image" else 0
+    if not small:
+        return
+    try:
+        model.eval()(torch.zeros(2, 3, small, small))
+    except RuntimeError:
+        raise UserError(
+            f"--image.small {small} is too small for the encoder {config.encoder}: give more pixels, or 0 for full size"
+        ) from None
+    model.train()
 
 
 def new_names(known: tuple[str, ...], novel: int) -> list[str]:
@@ -173,17 +190,17 @@ def plan(collection: Collection, split: Split, config: Config, prior: Prior, sam
     method.reveal(torch.from_numpy(collection.truth))
     stages = method.stages(100)
 
-    def rehearse(number: int) -> Callable[[int], None]:
+    def rehearse(number: int) -> Callable[[float], None]:
         spoilt = copy.deepcopy(model).train()
         for stage in stages[: number + 1]:
             method.begin(spoilt, stage)
         optimizer = make_optimizer(spoilt, config.optim)
         method.before_epoch(spoilt, stages[number], 0, [], lambda: embed(spoilt, collection, split))
 
-        def take(count: int) -> None:
-            for items in itertools.islice(sampler.epoch(0), count):
-                for batch in batches(collection, spoilt, stages[number], config, items, 0.0):
-                    take_step(spoilt, method, optimizer, batch)
+        def take(progress: float) -> None:
+            items = next(iter(sampler.epoch(0)))
+            for batch in batches(collection, spoilt, stages[number], config, items, progress):
+                take_step(spoilt, method, optimizer, batch)
 
         return take
 
@@ -222,16 +239,16 @@ def batches(
         turns = [(labeled, unlabeled[:0]), (labeled[:0], unlabeled)]
     for with_label, without in turns:
         rows = np.concatenate([with_label, without, without])
-        x = views(model, collection.items, rows, config)
+        x = views(model, collection.items, rows, config, progress)
         labels = torch.from_numpy(collection.labels[with_label]).to(model.device)
         yield Batch(x.to(model.device), labels, progress, torch.from_numpy(without).to(model.device))
 
 
 @torch.no_grad()
-def views(model: Model, items: np.ndarray, rows: np.ndarray, config: Config) -> Tensor:
+def views(model: Model, items: np.ndarray, rows: np.ndarray, config: Config, progress: float) -> Tensor:
     """A random view of each row, ready for the encoder; drawn from torch's global generator, seeded each epoch."""
     modality = model.modality
-    policy = getattr(config, modality.kind)
+    policy = config.image.at(progress) if modality.kind == "image" else getattr(config, modality.kind)
     return modality.normalise(modality.augment(modality.collate(items[rows]), policy, torch.default_generator))
 
 
@@ -253,25 +270,6 @@ def move_towards(kept: Model, model: Model, decay: float) -> None:
     """The running average of weights and of batch statistics, after a step; counters are copied."""
     for average, latest in zip(kept.state_dict().values(), model.state_dict().values(), strict=True):
         average.lerp_(latest, 1 - decay) if average.is_floating_point() else average.copy_(latest)
-
-
-def distrust(line: dict[str, float], collection: Collection, split: Split) -> str | None:
-    """A warning where even known classes are not recognised: new ones cannot be trusted then, sure as they look."""
-    right = line.get("known_acc/val/agnostic", 1.0)
-    if right > 0.6 or (collection.labels[split.val] >= 0).sum() < 5:
-        return None
-    return (
-        f"only {right:.0%} of the labeled items kept aside are recognised, so do not trust the new categories yet; "
-        "add labeled items, train longer with --epochs, or try another --preset"
-    )
-
-
-def check_finite(sums: dict[str, float], epoch: int) -> None:
-    broken = [name for name, value in sums.items() if not np.isfinite(value)]
-    if broken:
-        raise UserError(
-            f'the loss term "{broken[0]}" is no longer a finite number in epoch {epoch}: give a smaller --optim.lr'
-        )
 
 
 def state_of(model: Model, kept: Model, optimizer: torch.optim.Optimizer, epochs: int, planned: int) -> dict:

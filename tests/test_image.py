@@ -340,3 +340,19 @@ def test_settings_survive_json():
     modality = Image(48, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
     assert from_settings(json.loads(json.dumps(modality.settings()))) == modality
     assert modality.shape == (3, 48, 48)
+
+
+@pytest.mark.parametrize("strength", ["strong", "weak"])
+def test_views_are_small_in_the_first_part_of_the_training(strength):
+    policy = ImageAugment(strength, small=12, small_until=0.6)
+    batch = torch.rand(4, 3, 16, 16)
+    sides = [
+        Image(16).augment(batch.clone(), policy.at(progress), seeded()).shape[-1] for progress in (0, 0.59, 0.6, 1)
+    ]
+    assert [view.shape[-1] for view in views] == [12, 12, 16, 16]
+
+
+def test_a_small_view_shows_the_same_picture():
+    ramp = torch.linspace(0, 1, 32).expand(1, 3, 32, 32)
+    small = Image(32).augment(ramp.clone(), replace(OFF, small=16), seeded())
+    torch.testing.assert_close(small, (ramp[..., ::2] + ramp[..., 1::2])[..., ::2, :] / 2, atol=1e-4, rtol=0)

@@ -21,7 +21,7 @@ from novakind.config import Config, Objective, Optim, glyphs
 from novakind.data import Collection, from_arrays
 from novakind.errors import UserError
 from novakind.metrics import scores
-from novakind.modality.image import Image
+from novakind.modality.image import Image, ImageAugment
 from novakind.model import Card, Model, predict
 from novakind.run import Run
 from novakind.source import Source, gather
@@ -261,3 +261,13 @@ def test_flips_predict_a_picture_and_its_mirror_image_alike():
     vectors = from_arrays(rng.normal(size=(60, 4)), np.where(np.arange(60) < 30, 0, -1))
     with pytest.raises(UserError, match="--flips is for pictures"):
         fit(vectors, part(vectors, 0.0, 0.0), config)
+
+
+def test_views_that_the_encoder_cannot_take_are_refused():
+    rng = np.random.default_rng(0)
+    pictures = rng.integers(0, 256, (60, 32, 32, 3), dtype=np.uint8)
+    collection = from_arrays(pictures, np.where(np.arange(60) % 2, -1, np.arange(60) % 4 // 2))
+    config = Config(novel=2, encoder="fastnet", batch=20, epochs=1, image=ImageAugment(small=4))
+    with pytest.raises(UserError, match=r"--image.small 4 is too small for the encoder fastnet: give more pixels"):
+        fit(collection, part(collection, 0.0, 0.0), config)
+    fit(collection, part(collection, 0.0, 0.0), replace(config, image=ImageAugment(small=24)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from torch import Tensor
 from novakind.errors import UnreadableError
 
 Batch = Float[Tensor, "batch 3 height width"]
+Views = Float[Tensor, "batch 3 high wide"]
 GREY = torch.tensor([0.299, 0.587, 0.114])
 
 
@@ -45,6 +46,14 @@ class ImageAugment:
     """Chance of inverting the bright half of the tones."""
     cutout: float = 0.3
     """Chance of a grey square over up to a quarter of the area."""
+    small: int = 0
+    """Side in pixels of the views in the first part of the training, which saves time; 0: full size throughout."""
+    small_until: float = 0.6
+    """How large that part is, from 0 to 1."""
+
+    def at(self, progress: float) -> ImageAugment:
+        """The same at this point of the training, from 0 to 1: with small views or without."""
+        return self if progress < self.small_until else replace(self, small=0)
 
 
 @dataclass(frozen=True)
@@ -151,24 +160,27 @@ def mirror(count: int, policy: ImageAugment, generator: torch.Generator) -> Tens
     return sign if policy.flip else torch.ones(count)
 
 
-def resample(batch: Batch, matrix: Float[Tensor, "batch 2 2"], offset: Float[Tensor, "batch 2"]) -> Batch:
+def resample(
+    batch: Batch, matrix: Float[Tensor, "batch 2 2"], offset: Float[Tensor, "batch 2"], side: int = 0
+) -> Views:
     """Look up every output pixel at matrix @ place + offset (the picture spans -1 to 1), mirrored beyond the edge."""
     theta = torch.cat([matrix, offset[:, :, None]], 2)
-    grid = F.affine_grid(theta, list(batch.shape), align_corners=False)
+    shape = [*batch.shape[:2], side, side] if side else list(batch.shape)
+    grid = F.affine_grid(theta, shape, align_corners=False)
     return F.grid_sample(batch, grid, padding_mode="reflection", align_corners=False)
 
 
-def shift_and_flip(batch: Batch, policy: ImageAugment, generator: torch.Generator) -> Batch:
+def shift_and_flip(batch: Batch, policy: ImageAugment, generator: torch.Generator) -> Views:
     """Whole-pixel shifts of up to an eighth of the side, so that nothing is blurred, and mirroring."""
     count, side = len(batch), batch.shape[-1]
     reach = side // 8
     matrix = torch.eye(2).repeat(count, 1, 1)
     matrix[:, 0, 0] = mirror(count, policy, generator)
     offset = torch.randint(-reach, reach + 1, (count, 2), generator=generator) * (2 / side)
-    return resample(batch, matrix, offset)
+    return resample(batch, matrix, offset, policy.small)
 
 
-def crop_and_turn(batch: Batch, policy: ImageAugment, generator: torch.Generator) -> Batch:
+def crop_and_turn(batch: Batch, policy: ImageAugment, generator: torch.Generator) -> Views:
     """A random crop (area, aspect, place), rotated and mirrored, resized to the whole: one look-up in all."""
     count = len(batch)
     side = uniform(count, policy.crop, 1, generator).sqrt()
@@ -180,7 +192,7 @@ def crop_and_turn(batch: Batch, policy: ImageAugment, generator: torch.Generator
     left = wide * mirror(count, policy, generator)
     matrix = torch.stack([cos * left, -sin * high, sin * left, cos * high], 1).view(count, 2, 2)
     offset = torch.stack([1 - wide, 1 - high], 1) * (2 * torch.rand(count, 2, generator=generator) - 1)
-    return resample(batch, matrix, offset)
+    return resample(batch, matrix, offset, policy.small)
 
 
 def recolour(batch: Batch, policy: ImageAugment, generator: torch.Generator) -> Batch:
