@@ -346,9 +346,7 @@ def test_settings_survive_json():
 def test_views_are_small_in_the_first_part_of_the_training(strength):
     policy = ImageAugment(strength, small=12, small_until=0.6)
     batch = torch.rand(4, 3, 16, 16)
-    sides = [
-        Image(16).augment(batch.clone(), policy.at(progress), seeded()).shape[-1] for progress in (0, 0.59, 0.6, 1)
-    ]
+    views = [Image(16).augment(batch.clone(), policy.at(progress), seeded()) for progress in (0, 0.59, 0.6, 1)]
     assert [view.shape[-1] for view in views] == [12, 12, 16, 16]
 
 
