@@ -1,0 +1,145 @@
+"""The data sets of the tables, and how each is run at a scale: source, preset, what is changed of it, and the budgets.
+
+Data sets that are not at hand are replaced by others under their own names. MobiAct stands in for UniMiB SHAR (a phone
+in a trouser pocket, nine daily activities), and 16 classes of UCF101 for all 101 and for MPSC-ARL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from novakind.activities import MOBIACT, USC_HAD
+from novakind.datasets import CLASSES
+from novakind.source import Source
+
+Changes = dict[str, Any]
+
+
+class Scale(NamedTuple):
+    """How much work a reader's machine is up to."""
+
+    about: str
+    seeds: int
+
+
+SCALES = {
+    "smoke": Scale(
+        "every cell for an epoch or two, in minutes on any machine: shows that all runs, measures nothing", 1
+    ),
+    "cpu": Scale("hours on two cores: small networks, minutes a run", 3),
+    "paper": Scale("the paper's networks and objective, 200 epochs, for a GPU", 3),
+}
+
+
+@dataclass(frozen=True)
+class At:
+    """A data set at one scale. Settings are changed by their dotted names, those of the source as `data.NAME`."""
+
+    source: Source
+    preset: str
+    changes: Changes = field(default_factory=dict)
+    budgets: dict[str, Changes] = field(default_factory=dict)
+    """What a run may spend, by the name that a table calls it by; one that is not here is the preset's own."""
+    named: tuple[str, ...] = ()
+    """Other data in its place: what the classes are called there, in the same order."""
+    title: str = ""
+    """Other data in its place: their name."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Data:
+    """A data set, in its official order of classes."""
+
+    kind: str
+    """Which augmentation it has: image, series or video."""
+    classes: tuple[str, ...] | int
+    """Their names, or how many there must be."""
+    at: dict[str, At]
+    about: str = ""
+
+    @property
+    def count(self) -> int:
+        return self.classes if isinstance(self.classes, int) else len(self.classes)
+
+
+ACTIONS_16 = (
+    *("ApplyEyeMakeup", "ApplyLipstick", "Archery", "BabyCrawling", "BalanceBeam", "BandMarching", "BaseballPitch"),
+    *("Basketball", "BasketballDunk", "BodyWeightSquats", "BoxingPunchingBag", "JugglingBalls", "JumpingJack"),
+    *("Lunges", "Punch", "PushUps"),
+)
+MUON = {"optim.name": "muon", "optim.lr": 0.05, "optim.weight_decay": 0.01, "ema": 0.98}
+SMALL_CLIPS = {"data.size": 32, "data.frames": 8}
+LARGE_CLIPS = {"data.size": 112, "data.frames": 16}
+PAPER_SERIES = {"encoder": "sensorcnn", "optim.name": "adamw", "optim.lr": 1e-3}
+ABOUT_32 = "32 x 32 pixels, 8 frames, narrow networks"
+
+
+def activities(name: str, known: str, changes: Changes | None = None, smoke: bool = True) -> dict[str, At]:
+    """Sensors: a run takes a minute or two, so every table has the same budget."""
+    source, changes = Source(name, known=known), changes or {}
+    quick = {"smoke": At(source, "sensors", {"epochs": 2, "data.rate": 10.0, **changes}, note="10 samples a second")}
+    return {
+        **(quick if smoke else {}),
+        "cpu": At(source, "sensors", {"epochs": 20, **changes}, note="20 epochs, SeriesNet"),
+        "paper": At(source, "paper", {**PAPER_SERIES, **changes}, note="200 epochs, the authors' 53 k network"),
+    }
+
+
+def videos(name: str, known: str, batch: int, paper: Changes, smoke: bool = True) -> dict[str, At]:
+    """Videos: decoded once, then small clips on CPUs."""
+    source, small = Source(name, known=known), {**SMALL_CLIPS, **MUON, "batch": batch}
+    quick = {"smoke": At(source, "default", {**small, "epochs": 1}, note=ABOUT_32)}
+    minutes = {"short": {"minutes": 5.0}, "full": {"minutes": 15.0}}
+    return {
+        **(quick if smoke else {}),
+        "cpu": At(source, "default", small, minutes, note=ABOUT_32),
+        "paper": At(source, "paper", {**LARGE_CLIPS, "encoder": "r2plus1d-18", **paper}),
+    }
+
+
+DATA = {
+    "CIFAR-10": Data(
+        "image",
+        CLASSES["cifar10"],
+        {
+            "smoke": At(
+                Source("digits", known="5"),
+                "glyphs",
+                {"epochs": 2},
+                named=tuple("0123456789"),
+                title="digits",
+                note="scikit-learn's digits in the place of CIFAR-10",
+            ),
+            "cpu": At(
+                Source("cifar10", known="5"),
+                "fast",
+                budgets={"short": {"epochs": 0, "minutes": 5.0}},
+                note="preset fast: FastNet, 20 epochs in Table 2, 5 minutes a run in ablations",
+            ),
+            "paper": At(Source("cifar10", known="5"), "paper", note="ResNets with the authors' stem"),
+        },
+    ),
+    "UCF101": Data("video", 101, videos("ucf101", "90", 110, {"batch": 128, "proportionate": True}, smoke=False)),
+    "16 classes of UCF101": Data(
+        "video",
+        ACTIONS_16,
+        videos("ucf101", "11", 60, {"batch": 128}),
+        "16 complete classes, official split by groups; the first 11 of the alphabet known unless said otherwise",
+    ),
+    "MPSC-ARL": Data("video", 10, videos("mpsc-arl", "5", 60, {"batch": 64}, smoke=False)),
+    "SHAR": Data("series", 9, activities("shar", "5", smoke=False)),
+    "MobiAct": Data(
+        "series",
+        tuple(MOBIACT.values()),
+        activities("mobiact", "5"),
+        "nine daily activities, phone in a trouser pocket; tested on people of whom nothing was seen; first five known",
+    ),
+    "USC-HAD": Data(
+        "series",
+        USC_HAD,
+        activities("usc-had", "7", {"series.rotate": 15.0}),
+        "twelve activities, sensor at the hip, where posture is an angle: turns up to 15 degrees; first seven known",
+    ),
+}
