@@ -19,7 +19,7 @@ from novakind.discovery import Discovery
 from novakind.errors import UserError
 from novakind.fetch import DataCommand, show_data
 from novakind.help import COMPARE_HELP, DISCOVER_HELP
-from novakind.source import Source, holds_recordings
+from novakind.source import Source, preset_for
 from novakind.verbs import draw_again, sort_new_items, take_away
 from novakind.workflow import run_discover
 
@@ -40,10 +40,10 @@ class DiscoverCommand:
 
     source: Annotated[Source, tyro.conf.arg(name="")] = field(default_factory=Source)
     config: Annotated[Config, tyro.conf.arg(name="")] = field(default_factory=Config)
-    preset: Literal["auto", "default", "glyphs", "sensors", "fast", "paper"] = "auto"
+    preset: Literal["auto", "default", "glyphs", "sensors", "videos", "fast", "paper"] = "auto"
     """Settings to start from: default, for photographs and vectors; glyphs: digits, letters, symbols; sensors:
-    recordings; fast: small photographs on CPUs; paper, the choices of the paper. auto: sensors for recordings, else
-    default."""
+    recordings; videos; fast: small photographs on CPUs; paper, the choices of the paper. auto: sensors for recordings,
+    videos for videos, else default."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The run folder; by default runs/ and the name of the data."""
     fresh: bool = False
@@ -58,7 +58,7 @@ class CompareCommand:
 
     source: Annotated[Source, tyro.conf.arg(name="")] = field(default_factory=Source)
     config: Annotated[Config, tyro.conf.arg(name="")] = field(default_factory=Config)
-    preset: Literal["auto", "default", "glyphs", "sensors", "fast", "paper"] = "auto"
+    preset: Literal["auto", "default", "glyphs", "sensors", "videos", "fast", "paper"] = "auto"
     """Settings to start from, the same for every method."""
     methods: str = DEFAULT_METHODS
     """Names of methods with commas between them."""
@@ -218,7 +218,7 @@ def parse(kind: type, verb: str, words: list[str]) -> Any:
         preset = option(words, "--preset") or "auto"
         if preset == "auto":
             given = tyro.cli(kind, prog=f"novakind {verb}", args=words, default=kind())
-            preset = "sensors" if holds_recordings(given.source) else "default"
+            preset = preset_for(given.source)
         settings = PRESETS.get(preset, PRESETS["default"])()
         typed: dict[str, Any] = {"words": tuple(words)} if kind is CompareCommand else {}
         default = kind(config=settings, **typed)

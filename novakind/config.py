@@ -199,11 +199,23 @@ def sensors() -> Config:
     return Config(ema=0.98, optim=Optim("muon", lr=0.05, weight_decay=0.01), series=SeriesAugment(rotate=180))
 
 
+def videos() -> Config:
+    """Clips of people and things that move, in the hundreds or thousands."""
+    return Config(
+        batch=60,
+        ema=0.98,
+        heads=4,
+        objective=Objective(soft_start=0.3),
+        optim=Optim("muon", lr=0.05, weight_decay=0.01),
+        video=VideoAugment(crop=0.6, jitter=0.3),
+    )
+
+
 def fast() -> Config:
     """Small photographs (CIFAR-10) on CPUs: half an hour on two cores."""
     return Config(
         encoder="fastnet-wide",
-        epochs=15,
+        epochs=14,
         val=0.04,
         ema=0.98,
         flips=True,
@@ -226,7 +238,7 @@ def paper() -> Config:
     )
 
 
-PRESETS = {"default": default, "glyphs": glyphs, "sensors": sensors, "fast": fast, "paper": paper}
+PRESETS = {"default": default, "glyphs": glyphs, "sensors": sensors, "videos": videos, "fast": fast, "paper": paper}
 
 
 def to_toml(tables: dict[str, Any], heading: str = "") -> str:

@@ -189,7 +189,7 @@ def choose_modality(files: Sequence[Path], reading: Reading) -> Modality:
         return choose_windows(files, reading)
     first = f"(the first is {files[0].name})"
     refuse(reading, ("window",), f"is for recordings, and most of the files are no CSV files {first}")
-    if most(files, VIDEOS):
+    if are_videos(files):
         return choose_clips(files, reading)
     refuse(reading, ("frames", "fps"), f"is for videos, and most of the files are none {first}")
     return Image(reading.size or choose_size(files))
@@ -205,6 +205,10 @@ def refuse(reading: Reading, options: Sequence[str], reason: str) -> None:
 def are_recordings(files: Sequence[Path]) -> bool:
     """Whether most of the files have an ending that recordings have."""
     return most(files, RECORDINGS)
+
+
+def are_videos(files: Sequence[Path]) -> bool:
+    return most(files, VIDEOS)
 
 
 def most(files: Sequence[Path], endings: set[str]) -> bool:

@@ -15,7 +15,7 @@ from novakind.activities import SENSORS
 from novakind.data import Collection
 from novakind.datasets import DATASETS, data_root, is_named
 from novakind.errors import UserError
-from novakind.files import Reading, are_recordings, load, refuse
+from novakind.files import Reading, are_recordings, are_videos, load, refuse
 from novakind.split import Split, hide, impose, part, standardise, with_truth
 
 
@@ -71,12 +71,15 @@ def placed(source: Source) -> Source:
     return replace(source, data=source.data if named else full(source.data), truth=full(source.truth))
 
 
-def holds_recordings(source: Source) -> bool:
-    """Whether the data are recordings, as far as a look at names can tell."""
+def preset_for(source: Source) -> str:
+    """The preset for these data, as far as a look at names can tell."""
     if is_named(source.data, data_root(source.data_root)):
-        return source.data in SENSORS
-    files = (file for file in Path(source.data).rglob("*") if file.is_file()) if source.data else ()
-    return are_recordings(list(islice(files, 200)))
+        kinds = {"sensors": source.data in SENSORS, "videos": source.data in ACTIONS}
+    else:
+        some = (file for file in Path(source.data).rglob("*") if file.is_file()) if source.data else ()
+        files = list(islice(some, 200))
+        kinds = {"sensors": are_recordings(files), "videos": are_videos(files)}
+    return next((name for name, fits in kinds.items() if fits), "default")
 
 
 def load_named(name: str, root: Path, reading: Reading, watch: Callable[[int, int], None]) -> Collection:

@@ -4,13 +4,15 @@ import csv
 import io
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-from novakind.cli import COMMANDS, DISCOVER_HELP, main, parse
+from novakind.cli import COMMANDS, DISCOVER_HELP, DiscoverCommand, main, parse
+from novakind.config import PRESETS
 from novakind.run import Run
 
 QUICK = ["--epochs", "2", "--batch", "20", "--quiet"]
@@ -334,3 +336,24 @@ def test_a_result_that_cannot_be_trusted_is_said(tmp_path, monkeypatch, capsys):
 def test_a_prior_may_be_rounded_or_in_percent(photos):
     assert main(["discover", "photos", "--prior", "60%,40%", *QUICK]) == 0
     assert main(["discover", "photos", "--prior", "0.333,0.666", "--out", "other", *QUICK]) == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "preset"),
+    [
+        (["a/1.png", "unlabeled/2.jpg", "notes.csv"], "default"),
+        (["a/1.csv", "unlabeled/2.csv"], "sensors"),
+        (["a/1.MP4", "unlabeled/2.webm", "unlabeled/3.avi", "cover.jpg"], "videos"),
+        ("ucf101", "videos"),
+        ("mobiact", "sensors"),
+        ("cifar10", "default"),
+    ],
+)
+def test_the_preset_follows_from_the_data(tmp_path, monkeypatch, data, preset):
+    monkeypatch.chdir(tmp_path)
+    for name in data if isinstance(data, list) else []:
+        (tmp_path / "mine" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "mine" / name).touch()
+    words = ["mine" if isinstance(data, list) else data, "--novel", "2"]
+    assert parse(DiscoverCommand, "discover", words).config == replace(PRESETS[preset](), novel=2)
+    assert parse(DiscoverCommand, "discover", [*words, "--preset", "fast"]).config.encoder == "fastnet-wide"

@@ -22,7 +22,7 @@ class FastNet(nn.Module):
         super().__init__()
         self.dim = widths[-1]
         self.stem = nn.Conv2d(3, 24, 2)
-        self.stem.weight.requires_grad_(False)
+        self.stem.requires_grad_(False)
         self.groups = nn.Sequential(
             *(group(inputs, width) for inputs, width in zip((24, *widths), widths, strict=False)),
             nn.AdaptiveMaxPool2d(1),
