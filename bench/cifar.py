@@ -17,7 +17,7 @@ from pathlib import Path
 
 from novakind import curves
 from novakind.compare import run_compare
-from novakind.config import fast
+from novakind.presets import fast
 from novakind.scoreboard import spread
 from novakind.source import Source
 

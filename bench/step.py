@@ -28,7 +28,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from novakind.config import PRESETS, Config, Objective
+from novakind.config import Config, Objective
 from novakind.data import Collection, from_arrays
 from novakind.encoders import build
 from novakind.methods import Batch, Method, Stage, make_method
@@ -36,6 +36,7 @@ from novakind.methods.ours import Ours
 from novakind.modality.features import Features
 from novakind.model import Card, Model, predict
 from novakind.optim import make_optimizer
+from novakind.presets import PRESETS
 from novakind.prior import Prior
 from novakind.progress import Reporter
 from novakind.split import part
@@ -192,7 +193,7 @@ def main() -> None:
     parser.add_argument("--encoder", default="", help="another network than the preset's")
     parser.add_argument("--batch", type=int, default=0, help="another size of batch than the preset's")
     parser.add_argument("--size", type=int, default=32)
-    parser.add_argument("--progress", type=float, default=1.0, help="0: as at the start, where views may be smaller")
+    parser.add_argument("--progress", type=float, default=0.99, help="0: as at the start, where views may be smaller")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--losses", action="store_true")
     options = parser.parse_args()

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from novakind.config import sensors
 from novakind.discovery import Discovery
+from novakind.presets import sensors
 from novakind.source import Source
 from novakind.workflow import run_discover
 

@@ -21,9 +21,10 @@ import numpy as np
 
 from novakind import __version__
 from novakind.compare import run_compare
-from novakind.config import Config, sensors
+from novakind.config import Config
 from novakind.discovery import Discovery
 from novakind.metrics import matched_confusion
+from novakind.presets import sensors
 from novakind.source import Source
 
 EPOCHS = 20

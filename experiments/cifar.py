@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 from novakind import __version__, curves
 from novakind.compare import CELL, run_compare
-from novakind.config import Config, fast, paper
+from novakind.config import Config
+from novakind.presets import fast, paper
 from novakind.scoreboard import percent, spread
 from novakind.source import Source
 

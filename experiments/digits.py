@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from novakind import __version__
-from novakind.config import glyphs
 from novakind.demo import kmeans_on_pixels, supervised, write_digits
+from novakind.presets import glyphs
 from novakind.source import Source
 from novakind.workflow import run_discover
 

@@ -13,12 +13,13 @@ import tyro
 
 from novakind import __version__
 from novakind.compare import DEFAULT_METHODS, run_compare
-from novakind.config import PRESETS, Config
+from novakind.config import Config
 from novakind.demo import run_demo
 from novakind.discovery import Discovery
 from novakind.errors import UserError
 from novakind.fetch import DataCommand, show_data
 from novakind.help import COMPARE_HELP, DISCOVER_HELP
+from novakind.presets import PRESETS
 from novakind.source import Source, preset_for
 from novakind.verbs import draw_again, sort_new_items, take_away
 from novakind.workflow import run_discover

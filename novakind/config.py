@@ -154,6 +154,8 @@ class Config:
             ("--image.crop", i.crop, 0 < i.crop <= 1, "above 0, at most 1", "give --image.crop 0.5"),
             ("--image.small", i.small, i.small >= 0, "0 or more pixels", "give --image.small 24, or 0"),
             ("--image.small-until", i.small_until, 0 <= i.small_until <= 1, "from 0 to 1", "give 0.6"),
+            ("--image.mild-from", i.mild_from, 0 <= i.mild_from <= 1, "from 0 to 1", "give 0.5, or 1 to leave it out"),
+            ("--image.mild-crop", i.mild_crop, 0 < i.mild_crop <= 1, "above 0, at most 1", "give 0.8"),
             ("--video.crop", self.video.crop, 0 < self.video.crop <= 1, "above 0, at most 1", "give --video.crop 0.5"),
             ("--video.shift", self.video.shift, 0 <= self.video.shift <= 1, "from 0 to 1", "give --video.shift 1"),
             ("--video.speed", self.video.speed, self.video.speed >= 0, "0 or more", "give --video.speed 0.25"),
@@ -181,64 +183,6 @@ class Config:
         for option, value, holds, rule, fix in rules:
             if not holds:
                 raise UserError(f"{option} {value} is out of range, it must be {rule}: {fix}")
-
-
-def default() -> Config:
-    """Photographs and feature vectors, on any machine."""
-    return Config()
-
-
-def glyphs() -> Config:
-    """Digits, letters, symbols: no mirroring, no colour, slight turns and crops; small pictures, so smaller batches."""
-    drawn = ImageAugment(flip=False, crop=0.7, rotate=12, jitter=0.0, grey=0.0, blur=0.0, solarize=0.0, cutout=0.0)
-    return Config(batch=128, optim=Optim(lr=0.2), image=drawn)
-
-
-def sensors() -> Config:
-    """Recordings of body-worn sensors and the like: the device may be worn at any angle."""
-    return Config(ema=0.98, optim=Optim("muon", lr=0.05, weight_decay=0.01), series=SeriesAugment(rotate=180))
-
-
-def videos() -> Config:
-    """Clips of people and things that move, in the hundreds or thousands."""
-    return Config(
-        batch=60,
-        ema=0.98,
-        heads=4,
-        objective=Objective(soft_start=0.3),
-        optim=Optim("muon", lr=0.05, weight_decay=0.01),
-        video=VideoAugment(crop=0.6, jitter=0.3),
-    )
-
-
-def fast() -> Config:
-    """Small photographs (CIFAR-10) on CPUs: half an hour on two cores."""
-    return Config(
-        encoder="fastnet-wide",
-        epochs=14,
-        val=0.04,
-        ema=0.98,
-        flips=True,
-        heads=4,
-        objective=Objective(ce=2.5, novel_mass=0.5, soft_start=0.3),
-        optim=Optim("muon", lr=0.1, weight_decay=0.01),
-        image=ImageAugment(crop=0.7, jitter=0.2, small=24),
-    )
-
-
-def paper() -> Config:
-    """The paper's own choice: eq. 8, 9, 11, 14, 17 with weight 1, SGD, linear schedule; ResNet-18, authors' stem."""
-    return Config(
-        encoder="resnet18-cifar-pool",
-        steps="alternating",
-        epochs=200,
-        objective=Objective(entropy=1, norm=1, swapped_sharpened=0, kl=1, var=1),
-        optim=Optim(nesterov=False, warmup=0),
-        image=ImageAugment(crop=0.2),
-    )
-
-
-PRESETS = {"default": default, "glyphs": glyphs, "sensors": sensors, "videos": videos, "fast": fast, "paper": paper}
 
 
 def to_toml(tables: dict[str, Any], heading: str = "") -> str:

@@ -11,11 +11,12 @@ import numpy as np
 from PIL import Image as Pillow
 from sklearn.cluster import KMeans
 
-from novakind.config import Config, glyphs
+from novakind.config import Config
 from novakind.data import Collection
 from novakind.datasets import digit_pictures
 from novakind.discovery import Discovery
 from novakind.metrics import clustering_acc
+from novakind.presets import glyphs
 from novakind.source import Source
 from novakind.split import Split
 from novakind.workflow import run_discover

@@ -14,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from novakind import __version__, metrics
-from novakind.config import PRESETS, Config
+from novakind.config import Config
 from novakind.data import Collection, from_arrays
 from novakind.errors import UserError
 from novakind.inbox import fitting_rows
 from novakind.model import Model, load_model, predict, to_bytes
+from novakind.presets import PRESETS
 from novakind.progress import Reporter
 from novakind.run import Run, write_atomic
 from novakind.split import Split, part, standardise

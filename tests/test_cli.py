@@ -12,7 +12,7 @@ import pytest
 from PIL import Image as Pillow
 
 from novakind.cli import COMMANDS, DISCOVER_HELP, DiscoverCommand, main, parse
-from novakind.config import PRESETS
+from novakind.presets import PRESETS
 from novakind.run import Run
 
 QUICK = ["--epochs", "2", "--batch", "20", "--quiet"]

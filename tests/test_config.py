@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from novakind.config import PRESETS, Config, Objective, Optim, as_tables, from_tables, read_toml, to_toml
+from novakind.config import Config, Objective, Optim, as_tables, from_tables, read_toml, to_toml
 from novakind.errors import UserError
 from novakind.modality.image import ImageAugment
 from novakind.modality.series import SeriesAugment
+from novakind.presets import PRESETS
 
 checked = settings(deadline=None, derandomize=True, max_examples=200)
 HOSTILE = [

@@ -350,6 +350,16 @@ def test_views_are_small_in_the_first_part_of_the_training(strength):
     assert [view.shape[-1] for view in views] == [12, 12, 16, 16]
 
 
+def test_views_become_mild():
+    policy = ImageAugment(crop=0.5, jitter=0.4, grey=0.1, blur=0.2, solarize=0.3, cutout=0.25, mild_from=0.5)
+    assert policy.at(0.49) == policy
+    late = policy.at(0.5)
+    assert (late.crop, late.cutout, late.flip) == (0.8, 0.25, True)
+    assert late.jitter == late.grey == late.blur == late.solarize == 0
+    assert replace(policy, crop=0.9).at(1).crop == 0.9
+    assert ImageAugment().at(0.99) == ImageAugment()
+
+
 def test_a_small_view_shows_the_same_picture():
     ramp = torch.linspace(0, 1, 32).expand(1, 3, 32, 32)
     small = Image(32).augment(ramp.clone(), replace(OFF, small=16), seeded())

@@ -7,7 +7,8 @@ import novakind
 
 LAYERS = """
     errors prior losses heads vmf metrics modality encoders
-    config store data files activities actions datasets split source sampler model inbox optim methods pace collapse run
+    config presets store data files activities actions datasets split source sampler model inbox optim methods pace
+    collapse run
     progress fetch train discoverer discovery export report workflow verbs demo
     picture curves scoreboard compare help cli
 """.split()  # noqa: SIM905 easier to read than quotes

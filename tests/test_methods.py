@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from novakind import losses
 from novakind.collapse import diagnose
-from novakind.config import Config, Objective, paper
+from novakind.config import Config, Objective
 from novakind.errors import UserError
 from novakind.heads import CentroidHead
 from novakind.methods import METHODS, Batch, Embedded, make_method
@@ -18,6 +18,7 @@ from novakind.methods.ours import Ours, dynamic_weights, ramp_up
 from novakind.methods.supervised import Supervised
 from novakind.modality.features import Features
 from novakind.model import Card, Model, predict
+from novakind.presets import paper
 from novakind.prior import Prior
 
 DIM, KNOWN = 6, 2

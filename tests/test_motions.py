@@ -32,19 +32,16 @@ def place(motion: str, turn: float) -> tuple[float, float, float]:
 
 
 def film(file, motion, rng, number):
-    """A disc or a square of any two colours, in any phase, from a slightly other place."""
+    """A bright disc on a dark ground, of any colours, in any phase, in a slightly other place."""
     ground, colour = rng.integers(20, 110, 3), rng.integers(140, 250, 3)
-    if rng.random() < 0.5:
-        ground, colour = colour, ground
-    phase, speed, square = rng.uniform(0, 2 * math.pi), rng.uniform(0.8, 1.2), rng.random() < 0.5
+    phase, speed = rng.uniform(0, 2 * math.pi), rng.uniform(0.8, 1.2)
     middle, half = SIDE / 2 + rng.uniform(-3, 3, 2), rng.uniform(5, 7)
     rows, columns = np.mgrid[:SIDE, :SIDE]
     rate = RATES[number % len(RATES)]
 
     def draw(frame: int) -> np.ndarray:
         right, down, size = place(motion, phase + 2 * math.pi * speed * frame / rate)
-        away = np.abs(columns - middle[0] - SIDE * right), np.abs(rows - middle[1] - SIDE * down)
-        inside = (np.maximum(*away) if square else np.hypot(*away)) < half * size
+        inside = np.hypot(columns - middle[0] - SIDE * right, rows - middle[1] - SIDE * down) < half * size
         return np.where(inside[:, :, None], colour, ground).astype(np.uint8)
 
     ending, codec, pixels = FORMATS[number % len(FORMATS)]

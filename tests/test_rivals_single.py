@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 from torch import Tensor
 
-from novakind.config import Config, Optim, glyphs
+from novakind.config import Config, Optim
 from novakind.data import Collection, from_arrays
 from novakind.discoverer import discover
 from novakind.encoders import build
@@ -27,6 +27,7 @@ from novakind.methods.supcon import SupCon, contrast
 from novakind.methods.uno import UNO
 from novakind.modality.features import Features
 from novakind.model import Card, Model, load_model, predict
+from novakind.presets import glyphs
 from novakind.prior import Prior
 from novakind.progress import Reporter
 from novakind.run import Run

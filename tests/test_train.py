@@ -17,12 +17,13 @@ import torch
 from PIL import Image as Pillow
 from sklearn.datasets import make_blobs
 
-from novakind.config import Config, Objective, Optim, glyphs
+from novakind.config import Config, Objective, Optim
 from novakind.data import Collection, from_arrays
 from novakind.errors import UserError
 from novakind.metrics import scores
 from novakind.modality.image import Image, ImageAugment
 from novakind.model import Card, Model, predict
+from novakind.presets import glyphs
 from novakind.run import Run
 from novakind.source import Source, gather
 from novakind.split import part

@@ -27,7 +27,7 @@ Shape = tuple[int, ...]
 ENCODERS: dict[str, Callable[[Shape], nn.Module]] = {
     "convnet": lambda shape: ConvNet(size=min(shape[1:])),
     "fastnet": lambda shape: FastNet(),
-    "fastnet-wide": lambda shape: FastNet((48, 160, 224)),
+    "fastnet-wide": lambda shape: FastNet((64, 160, 224)),
     "resnet18": lambda shape: ResNet(18, "imagenet"),
     "resnet18-cifar": lambda shape: ResNet(18, "cifar"),
     "resnet18-cifar-pool": lambda shape: ResNet(18, "cifar-pool"),

@@ -50,10 +50,18 @@ class ImageAugment:
     """Side in pixels of the views in the first part of the training, which saves time; 0: full size throughout."""
     small_until: float = 0.6
     """How large that part is, from 0 to 1."""
+    mild_from: float = 1.0
+    """From this share of the training on, when clusters have formed, views are mild: no change of colour, no blur."""
+    mild_crop: float = 0.8
+    """Smallest share of the area that a crop keeps then."""
 
     def at(self, progress: float) -> ImageAugment:
-        """The same at this point of the training, from 0 to 1: with small views or without."""
-        return self if progress < self.small_until else replace(self, small=0)
+        """The same at this point of the training, from 0 to 1."""
+        policy = self if progress < self.small_until else replace(self, small=0)
+        if progress < self.mild_from:
+            return policy
+        crop = max(self.crop, self.mild_crop)
+        return replace(policy, crop=crop, jitter=0.0, grey=0.0, blur=0.0, solarize=0.0)
 
 
 @dataclass(frozen=True)
