@@ -11,7 +11,7 @@ from typing import NamedTuple
 from novakind.picture import STYLE, shown
 
 WIDTH, HEIGHT, TOP, BOTTOM = 880, 460, 112, 400
-PANELS = {"novel": ("new classes, ACC (agnostic)", 64, 376), "known": ("known classes, accuracy", 496, 808)}
+PANELS = {"novel": ("new classes, ACC (agnostic)", 64, 360), "known": ("known classes, accuracy", 484, 780)}
 """What each panel shows, and where its first and its last minute stand."""
 LINE = 15
 """How far two names at the ends of curves must lie apart."""

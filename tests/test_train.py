@@ -1,21 +1,14 @@
 """The loop: it finds the classes, repeats itself exactly, survives SIGKILL, and refuses what cannot work."""
 
 import json
-import os
-import random
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image as Pillow
 from sklearn.datasets import make_blobs
+from small import shapes_folder
 
 from novakind.config import Config, Objective, Optim
 from novakind.data import Collection, from_arrays
@@ -154,62 +147,6 @@ def test_a_stopped_run_goes_on_as_if_nothing_had_happened(tmp_path, monkeypatch)
         assert torch.equal(tensor, halves.state_dict()[name]), name
     epochs = [json.loads(line)["epoch"] for line in (tmp_path / "halves" / "metrics.jsonl").read_text().splitlines()]
     assert epochs == [1, 2, 3, 4, 5, 6]
-
-
-def shapes_folder(root: Path) -> None:
-    """Small pictures: two known kinds, two unlabeled ones."""
-    rng = np.random.default_rng(0)
-    for number in range(160):
-        kind = number % 4
-        picture = rng.integers(0, 60, (12, 12), dtype=np.uint8)
-        place = rng.integers(1, 4)
-        if kind == 0:
-            picture[place : place + 3, :] = 250
-        elif kind == 1:
-            picture[:, place : place + 3] = 250
-        elif kind == 2:
-            picture[place : place + 7, place : place + 7] = 250
-        else:
-            picture[np.arange(12), np.arange(12)] = 250
-        folder = root / (("across", "down")[kind] if kind < 2 else "unlabeled")
-        folder.mkdir(parents=True, exist_ok=True)
-        Pillow.fromarray(picture).save(folder / f"{number}.png")
-
-
-def test_killed_three_times_it_ends_with_the_same_bytes(tmp_path):
-    """Real processes, SIGKILL at random moments, the same command again and again."""
-    shapes_folder(tmp_path / "shapes")
-    command = [sys.executable, "-m", "novakind.cli", "discover", "shapes", "--novel", "2", "--preset", "glyphs"]
-    command += ["--epochs", "60", "--batch", "40"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-
-    started = time.monotonic()
-    subprocess.run([*command, "--out", "whole"], cwd=tmp_path, env=environment, check=True, capture_output=True)
-    duration = time.monotonic() - started
-
-    moments = random.Random(time.time_ns())
-    kills = 0
-    while kills < 3:
-        process = subprocess.Popen(
-            [*command, "--out", "killed"],
-            cwd=tmp_path,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        log = tmp_path / "killed" / "metrics.jsonl"
-        begun = len(log.read_bytes()) if log.exists() else 0
-        while process.poll() is None and (len(log.read_bytes()) if log.exists() else 0) <= begun:
-            time.sleep(0.01)  # until this process has trained at least one epoch
-        time.sleep(moments.uniform(0, 0.05 * duration))
-        assert process.poll() is None, "the run ended before it could be killed: it needs more epochs"
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        kills += 1
-    subprocess.run([*command, "--out", "killed"], cwd=tmp_path, env=environment, check=True, capture_output=True)
-    for name in ("model.safetensors", "predictions.csv"):
-        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
-    assert (tmp_path / "killed" / "report.html").exists()
 
 
 def test_killed_before_and_after_training(tmp_path, monkeypatch):

@@ -1,0 +1,26 @@
+"""Small pictures for tests: four kinds, told apart at a glance."""
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image as Pillow
+
+
+def shapes_folder(root: Path) -> None:
+    """Small pictures: two known kinds, two unlabeled ones."""
+    rng = np.random.default_rng(0)
+    for number in range(160):
+        kind = number % 4
+        picture = rng.integers(0, 60, (12, 12), dtype=np.uint8)
+        place = rng.integers(1, 4)
+        if kind == 0:
+            picture[place : place + 3, :] = 250
+        elif kind == 1:
+            picture[:, place : place + 3] = 250
+        elif kind == 2:
+            picture[place : place + 7, place : place + 7] = 250
+        else:
+            picture[np.arange(12), np.arange(12)] = 250
+        folder = root / (("across", "down")[kind] if kind < 2 else "unlabeled")
+        folder.mkdir(parents=True, exist_ok=True)
+        Pillow.fromarray(picture).save(folder / f"{number}.png")
