@@ -27,11 +27,13 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--methods", default="ours,uno-direct")
+    parser.add_argument("--encoder", default="fastnet", help="fastnet for minutes, fastnet-wide for half an hour")
     parser.add_argument("--targets", default="60,70,75,80,85,90", help="novel ACC in percent, agnostic")
     parser.add_argument("--out", type=Path, default=Path("runs") / "bench-cifar")
     options = parser.parse_args()
     command = f"python bench/cifar.py --minutes {options.minutes:g} --seeds {options.seeds} --methods {options.methods}"
-    config = replace(fast(), epochs=0, minutes=options.minutes)
+    command += "" if options.encoder == "fastnet" else f" --encoder {options.encoder}"
+    config = replace(fast(), encoder=options.encoder, epochs=0, minutes=options.minutes)
     board = run_compare(Source("cifar10", known="5"), config, options.methods, options.seeds, options.out, command)
     print(board.text())
     print("\nminutes until a novel ACC is reached (agnostic, items kept aside), and by how many of the seeds")

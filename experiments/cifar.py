@@ -52,8 +52,8 @@ TABLES = {
         "novakind compare cifar10 --known 5 --preset fast --methods ours --seeds 3",
     ),
     "five": Table(
-        "Five minutes each, the same encoder and views",
-        replace(fast(), epochs=0, minutes=5.0),
+        "Five minutes each, the same encoder (fastnet) and views",
+        replace(fast(), encoder="fastnet", epochs=0, minutes=5.0),
         "ours,uno-direct",
         3,
         "python bench/cifar.py --minutes 5 --seeds 3",
