@@ -31,6 +31,7 @@ from torch import Tensor, nn
 from novakind.config import Config, Objective
 from novakind.data import Collection, from_arrays
 from novakind.encoders import build
+from novakind.memory import keep_memory
 from novakind.methods import Batch, Method, Stage, make_method
 from novakind.methods.ours import Ours
 from novakind.modality.features import Features
@@ -197,6 +198,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--losses", action="store_true")
     options = parser.parse_args()
+    keep_memory()  # as fit() does
     if options.losses:
         show("losses", losses_of_many(options.rounds))
         return

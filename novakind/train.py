@@ -20,6 +20,7 @@ from novakind.data import Collection
 from novakind.encoders.fastnet import FastNet
 from novakind.encoders.weights import load_weights
 from novakind.errors import UserError
+from novakind.memory import keep_memory
 from novakind.methods import Batch, Embedded, Method, Stage, make_method
 from novakind.model import CUSTOM, Card, Model, predict
 from novakind.optim import make_optimizer, set_lr
@@ -44,6 +45,7 @@ def fit(
     All randomness is derived from (seed, stage, epoch), so that a checkpoint needs no generator's state and a resumed
     run ends with the same bytes as one that was never stopped.
     """
+    keep_memory()
     report = report or Reporter(quiet=True)
     prior = Prior.parse(config.prior, len(collection.classes), config.novel)
     sampler = make_sampler(collection, split, config)

@@ -6,7 +6,7 @@ from pathlib import Path
 import novakind
 
 LAYERS = """
-    errors prior losses heads vmf metrics modality encoders
+    errors memory prior losses heads vmf metrics modality encoders
     config presets store data files activities actions datasets split source sampler model inbox optim methods pace
     collapse run
     progress fetch train discoverer discovery export report workflow verbs demo
