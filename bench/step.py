@@ -163,7 +163,7 @@ def total_loss(method: Method, model: Model, batch: Batch) -> Tensor:
 def losses_of_many(rounds: int, known: int = 500, novel: int = 500, rows: int = 4096) -> tuple[float, float, float]:
     """All of the paper's terms with 1,000 classes against ResNet-18 on the same number of 32-pixel pictures.
 
-    The network takes them in parts of 256, which is as fast and needs less memory, so one part times 16 is compared.
+    The network takes 256 of them, to spare memory, and its time is multiplied by 16.
     """
     third = rows // 3
     config = Config(novel=novel, objective=Objective(entropy=1, norm=1, swapped=1, kl=1, var=1))

@@ -1,7 +1,7 @@
 """CIFAR-10, five classes known and five hidden, on two CPU cores: half an hour, five minutes, and the paper's setting.
 
-    NOVAKIND_DATA=... python experiments/cifar.py     # all; or name some: fast five paper (novakind data cifar10 first)
-    python experiments/cifar.py --write               # the tables again, from the runs that are there
+    NOVAKIND_DATA=... python -m experiments.cifar    # all; or name some: fast five paper (novakind data cifar10 first)
+    python -m experiments.cifar --write              # the tables again, from the runs that are there
 
 Every run is one that `novakind compare` makes; a run that is finished is not made again. The test set is read by the
 runs of the final settings alone. Writes experiments/results/cifar10.json, .md and the curves beside them.
@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from experiments.paper import TABLES as REPORTED
 from novakind import __version__, curves
 from novakind.compare import CELL, run_compare
 from novakind.config import Config
@@ -66,7 +67,10 @@ TABLES = {
         "novakind compare cifar10 --known 5 --preset paper --epochs 0 --minutes 30 --methods ours --seeds 1",
     ),
 }
-PAPER = [("paper, ResNet-50, GPU", 90.3, 87.2), ("paper, ResNet-18, GPU", 85.2, 81.8)]
+PAPER = {
+    "the paper, ResNet-50, prototypes (its Table 2)": REPORTED["table2"]["CIFAR-10"]["Ours (prototype)"],
+    "the paper, ResNet-18 (its Table 6)": REPORTED["table6"]["CIFAR-10"]["ResNet18"],
+}
 
 
 def collect(table: Table, runs: Path) -> dict[str, Any]:
@@ -106,7 +110,7 @@ def markdown(record: dict[str, Any]) -> str:
         "# CIFAR-10, five classes known, five hidden",
         "",
         f"{record['protocol'].capitalize()}. In percent, mean ± standard deviation over n seeds; two CPU cores.",
-        "`python experiments/cifar.py` makes all of it.",
+        "`python -m experiments.cifar` makes all of it.",
     ]
     for name, methods in record["tables"].items():
         table = TABLES[name]
@@ -116,7 +120,7 @@ def markdown(record: dict[str, Any]) -> str:
             scores = [percent({cell["seed"]: cell["metrics"][key] for cell in cells}) for key in SCORES.values()]
             minutes = spread([cell["minutes"] for cell in cells], 1)
             lines.append(f"| {method} | {' | '.join(scores)} | {len(cells)} | {minutes} |")
-        lines += [f"| {what} | {known} | | {novel} | | 1 | |" for what, known, novel in PAPER]
+        lines += [f"| {what} | {said.known:.1f} | | {said.novel:.1f} | | | |" for what, said in PAPER.items()]
         lines += ["", f"![Accuracy over time](cifar10-{name}.svg)"]
     return "\n".join(lines) + "\n"
 

@@ -114,7 +114,7 @@ class Config:
     dim: int = 128
     """Width of the embedding."""
     heads: int = 1
-    """So many heads learn side by side in ours, which keeps clusters from being fixed too early; the best is kept."""
+    """So many heads learn side by side in ours, each with an embedding of its own; the one that loses least is kept."""
     tau: float = 0.1
     """Temperature of the prototypes; 1 / tau is the concentration of each class."""
     steps: Literal["joint", "alternating"] = "joint"

@@ -6,8 +6,8 @@ draws from the prior: the right mean (kl) and covariance (var), and the same dec
 
 Departures: by default a sharpened, stopped target in the swapped prediction stands in for the entropy term, which
 locks clusters in too early. Every form of the paper is a weight away; `--preset paper` sets them. With `--heads` above
-1 several heads, each with an embedding of its own, learn side by side: what one of them mistakes for a cluster, the
-others outvote in the encoder that they share. The head with the lowest loss over the last epoch is kept.
+1 several heads, each with an embedding of its own, learn side by side on the encoder that they share. The head with the
+lowest loss over the last epoch is kept.
 """
 
 from __future__ import annotations
