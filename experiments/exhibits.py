@@ -24,8 +24,8 @@ class Row:
     paper: str = ""
     """What the paper calls it, where that differs."""
     group: str = ""
-    most: int = 99
-    """At most so many seeds."""
+    once: tuple[str, ...] = ()
+    """The scales at which one seed is enough."""
 
 
 @dataclass(frozen=True)

@@ -71,19 +71,29 @@ class Muon(torch.optim.Optimizer):
                 lr = group["lr"]
                 weight.mul_(1 - lr * group["weight_decay"])
                 if weight.ndim > 1:
-                    flat = change.reshape(len(change), -1)
+                    inner = change.movedim(1, -1)  # as filters lie in memory: with channels last, no copy is made
+                    flat = inner.reshape(len(change), -1)
                     size = math.sqrt(max(1.0, flat.shape[0] / flat.shape[1]))
-                    weight.add_(orthogonalise(flat).view_as(change), alpha=-lr * size)
+                    weight.add_(orthogonalise(flat).view_as(inner).movedim(-1, 1), alpha=-lr * size)
                 else:
                     weight.add_(change, alpha=-0.1 * lr)
 
 
 def orthogonalise(matrix: Float[Tensor, "rows columns"], steps: int = 5) -> Float[Tensor, "rows columns"]:
-    """Roughly U V^T of U S V^T, by a quintic Newton-Schulz iteration: singular values end between about 0.7 and 1.2."""
+    """Roughly U V^T of U S V^T, by a quintic Newton-Schulz iteration: singular values end between about 0.7 and 1.2.
+
+    Each round multiplies the matrix by a polynomial of its Gram matrix, from the left. The polynomials commute, so the
+    rounds are spent on the small Gram matrix, and the wide matrix is multiplied once, by the product of them.
+    """
     a, b, c = 3.4445, -4.7750, 2.0315
     turned = matrix.T if matrix.shape[0] > matrix.shape[1] else matrix
     x = turned / (turned.norm() + 1e-7)
-    for _ in range(steps):
-        square = x @ x.T
-        x = a * x + (b * square + c * square @ square) @ x
+    gram = x @ x.T
+    whole = one = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    for left in reversed(range(steps)):
+        factor = a * one + b * gram + c * gram @ gram
+        whole = factor @ whole
+        if left:
+            gram = factor @ gram @ factor
+    x = whole @ x
     return x.T if matrix.shape[0] > matrix.shape[1] else x

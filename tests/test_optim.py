@@ -85,6 +85,28 @@ def test_orthogonalise_is_nearly_u_v_of_the_svd(shape):
     assert not orthogonalise(torch.zeros(shape)).any()
 
 
+@pytest.mark.parametrize("smallest", [0.1, 1e-3, 1e-6, 0.0])
+def test_rounds_on_the_gram_matrix_are_rounds_on_the_matrix(smallest):
+    rng = np.random.default_rng(1)
+    left, right = (np.linalg.qr(rng.normal(size=(size, 24)))[0] for size in (24, 90))
+    matrix = left * np.geomspace(max(smallest, 1e-9), 1, 24) @ right.T
+    x = matrix / np.linalg.norm(matrix)
+    for _ in range(5):
+        square = x @ x.T
+        x = 3.4445 * x + (-4.7750 * square + 2.0315 * square @ square) @ x
+    np.testing.assert_allclose(orthogonalise(torch.from_numpy(matrix).float()), x, atol=2e-3)
+
+
+@pytest.mark.parametrize("memory", [torch.contiguous_format, torch.channels_last])
+def test_filters_move_alike_however_they_lie_in_memory(memory):
+    start, grad = torch.randn(6, 3, 2, 2), torch.randn(6, 3, 2, 2)
+    filters = nn.Parameter(start.clone().to(memory_format=memory))
+    filters.grad = grad.clone().to(memory_format=memory)
+    Muon([{"params": [filters]}], 0.1, 0.0, False).step()
+    torch.testing.assert_close(filters.data, start - 0.1 * orthogonalise(grad.flatten(1)).view_as(grad))
+    assert filters.is_contiguous(memory_format=memory)
+
+
 def fitted(optim: Optim, steps: int = 150) -> float:
     """The loss of a least-squares problem with a matrix and a vector, after `steps`."""
     generator = torch.Generator().manual_seed(0)
