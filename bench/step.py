@@ -8,8 +8,8 @@
 step:    sampling, two augmented views, the method's loss, backward, optimiser  /  forward + backward of the same model
 predict: reading rows, normalising, softmax, collecting                         /  forward of the same model
 losses:  every term of the paper, forward + backward, 1,000 classes, 4,096 rows /  forward + backward of ResNet-18
-The two sides of a ratio alternate, so that both meet the same noise; medians are compared. After the ratios of a step
-come the stages that it consists of, and the most memory that the process has used.
+The two sides of a ratio alternate, so that both meet the same noise, and the median over rounds counts. After the ratios
+of a step come the stages that it consists of, and the most memory that the process has used.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from novakind.train import batches, make_model, make_sampler, move_towards, take
 
 
 def ratio(whole: Callable[[], object], bare: Callable[[], object], rounds: int) -> tuple[float, float, float]:
-    """Median seconds of each, in turns, after two rounds to warm up; and their ratio."""
+    """Median seconds of each, in turns, after two rounds to warm up; and the median of the rounds' ratios."""
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds + 2):
         for side, work in enumerate((whole, bare)):
@@ -54,7 +54,7 @@ def ratio(whole: Callable[[], object], bare: Callable[[], object], rounds: int) 
             if turn >= 2:
                 times[side].append(time.perf_counter() - started)
     first, second = (statistics.median(side) for side in times)
-    return first, second, first / second
+    return first, second, statistics.median(one / other for one, other in zip(*times, strict=True))
 
 
 def show(name: str, times: tuple[float, float, float]) -> None:

@@ -62,7 +62,7 @@ class CompareCommand:
     preset: Literal["auto", "default", "glyphs", "sensors", "videos", "fast", "paper"] = "auto"
     """Settings to start from, the same for every method."""
     methods: str = DEFAULT_METHODS
-    """Names of methods with commas between them."""
+    """Names of methods with commas between them, or all."""
     seeds: int = 3
     """How often each method runs: with the seeds 0, 1, ..."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None

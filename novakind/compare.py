@@ -79,11 +79,14 @@ def choices() -> dict[str, dict[str, Any]]:
 
 
 def parse_methods(methods: str) -> list[str]:
+    """Names with commas between them, or `all`."""
+    if methods.strip() == "all":
+        return list(choices())
     names = [name.strip() for name in methods.split(",")]
     for number, name in enumerate(names):
         if name not in choices():
             what = f'the unknown method "{name}"' if name else "an empty name"
-            raise UserError(f'--methods "{methods}" holds {what}: choose from {", ".join(choices())}')
+            raise UserError(f'--methods "{methods}" holds {what}: choose from all, {", ".join(choices())}')
         if name in names[:number]:
             raise UserError(
                 f'--methods "{methods}" holds "{name}" twice, but a method is run once a seed: name it once'

@@ -270,6 +270,10 @@ def test_without_a_test_part_the_items_trained_on_are_scored():
     assert "the train part" in (OUT / "compare.md").read_text()
 
 
+def test_all_methods_by_one_word():
+    assert set(compare.parse_methods(" all")) == {*METHODS, "ours-linear"}
+
+
 def test_files_are_decoded_once_for_all_runs():
     rng = np.random.default_rng(0)
     for number in range(40):
@@ -285,7 +289,7 @@ def test_files_are_decoded_once_for_all_runs():
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--methods", "ours,magic"], 'unknown method "magic": choose from ours, supervised, '),
+        (["--methods", "ours,magic"], 'unknown method "magic": choose from all, ours, supervised, '),
         (["--methods", ""], "an empty name"),
         (["--methods", "ours,,uno"], "an empty name"),
         (["--methods", "ours,uno, ours"], '"ours" twice'),
