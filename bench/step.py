@@ -8,8 +8,8 @@
 step:    sampling, two augmented views, the method's loss, backward, optimiser  /  forward + backward of the same model
 predict: reading rows, normalising, softmax, collecting                         /  forward of the same model
 losses:  every term of the paper, forward + backward, 1,000 classes, 4,096 rows /  forward + backward of ResNet-18
-The two sides of a ratio alternate, so that both meet the same noise, and the median over rounds counts. After the ratios
-of a step come the stages that it consists of, and the most memory that the process has used.
+The two sides of a ratio alternate, so that both meet the same noise, and the median over rounds counts. After the
+ratios of a step come the stages that it consists of, and the most memory that the process has used.
 """
 
 from __future__ import annotations

@@ -108,6 +108,22 @@ OURS_7 = tuple(
 )
 
 
+ADDITIONS = tuple(
+    Row(name, changes, scales=SMALL, why="additions belong to the preset fast")
+    for name, changes in {
+        "preset fast": {},
+        "one head instead of four": {"heads": 1},
+        "targets sharp from the start": {"objective.soft_start": 0.0},
+        "no term on the novel mass": {"objective.novel_mass": 0.0},
+        "cross-entropy with weight 1": {"objective.ce": 1.0},
+        "weights not averaged": {"ema": 0.0},
+        "SGD instead of Muon": {"optim.name": "sgd", "optim.weight_decay": 5e-4},
+        "views of full size throughout": {"image.small": 0},
+        "views never mild": {"image.mild_from": 1.0},
+    }.items()
+)
+
+
 def assuming(number: int, name: str = "", changes: Changes | None = None, *on: str) -> Row:
     """A number of novel classes that need not be the true one."""
     return Row(f"U = {number} assumed{name}", {"novel": number} | (changes or {}), on=on)
