@@ -57,7 +57,7 @@ TABLES = {
         replace(fast(), encoder="fastnet", epochs=0, minutes=5.0),
         "ours,uno-direct",
         3,
-        "python bench/cifar.py --minutes 5 --seeds 3",
+        "python -m experiments.cifar five",
     ),
     "paper": Table(
         "The paper's own setting (ResNet-18, the authors' stem, SGD, alternating steps), as far as half an hour goes",

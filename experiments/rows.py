@@ -72,9 +72,9 @@ def method(name: str, of: str, paper: str = "") -> Row:
     return Row(name, {"method": of}, paper=paper)
 
 
-def rival(name: str) -> Row:
+def rival(name: str, of: str = "") -> Row:
     """A method of others that a table on CPUs has once."""
-    return replace(method(name, name.lower().replace("k-means", "kmeans")), once=("cpu",))
+    return replace(method(name, of or name.lower()), once=("cpu",))
 
 
 PAPER_TERMS: Changes = {

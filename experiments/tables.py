@@ -69,7 +69,8 @@ TABLES = (
             replace(PROTOTYPE, name="Ours (prototype)"),
             method("UNO", "uno"),
             method("IIC", "iic"),
-            *(rival(name) for name in ("NEV", "Spacing", "SupCon", "Supervised", "k-means")),
+            *(rival(name) for name in ("NEV", "Spacing", "SupCon", "Supervised")),
+            rival("k-means", "kmeans"),
             UPPER,
         ),
         "full",
@@ -181,6 +182,7 @@ TABLES = (
     ),
 )
 EXHIBITS = {exhibit.name: exhibit for exhibit in (*TABLES, *FIGURES)}
+AS_MANY_AS_ASKED = 99  # seeds
 ALIASES = {"prior": "case1", "few": "case2", "many": "case3"}
 
 
@@ -193,16 +195,13 @@ def tables_of(names: Iterable[str]) -> list[Exhibit]:
     return [exhibit for name, exhibit in EXHIBITS.items() if name in wanted or "all" in wanted]
 
 
-MANY_SEEDS = 99
-
-
 def cells_of(exhibits: Iterable[Exhibit], scale: str) -> dict[Cell, int]:
     """Every cell once, in the order in which it is asked for first, and the most seeds that any row wants of it."""
     found: dict[Cell, int] = {}
     for exhibit in exhibits:
         for _, row, cell in exhibit.places(scale):
             if cell:
-                found[cell] = max(found.get(cell, 0), 1 if scale in row.once else MANY_SEEDS)
+                found[cell] = max(found.get(cell, 0), 1 if scale in row.once else AS_MANY_AS_ASKED)
     return found
 
 
