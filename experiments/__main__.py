@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
+from experiments.cells import Cell
+from experiments.exhibits import Exhibit
 from experiments.matrix import Matrix
-from experiments.scales import SCALES
+from experiments.scales import DATA, SCALES
 from experiments.tables import ALIASES, EXHIBITS, cells_of, tables_of
 from experiments.write import write
 from novakind.errors import UserError
@@ -35,6 +38,9 @@ def parse(words: list[str] | None) -> argparse.Namespace:
     scales = "; ".join(f"{name}: {scale.about}" for name, scale in SCALES.items())
     parser.add_argument("names", nargs="*", help="which tables, figures, settings and cases, or all", metavar="NAME")
     parser.add_argument("--scale", choices=SCALES, default="smoke", help=scales)
+    parser.add_argument(
+        "--data", nargs="+", choices=DATA, default=list(DATA), help="these data sets alone", metavar="D"
+    )
     parser.add_argument("--seeds", type=int, default=0, help="runs of each cell; by default 1 for smoke, else 3")
     parser.add_argument("--out", type=Path, help="where the JSON files, the figures and the report go")
     parser.add_argument("--runs", type=Path, default=Path("runs") / "experiments", help="where the run folders go")
@@ -46,9 +52,13 @@ def parse(words: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def show_list(matrix: Matrix, seeds: int) -> None:
-    for exhibit in EXHIBITS.values():
-        cells = cells_of([exhibit], matrix.scale)
+def cells_on(data: list[str], exhibits: Iterable[Exhibit], scale: str) -> dict[Cell, int]:
+    return {cell: most for cell, most in cells_of(exhibits, scale).items() if cell.data in data}
+
+
+def show_list(matrix: Matrix, exhibits: Iterable[Exhibit], data: list[str], seeds: int) -> None:
+    for exhibit in exhibits:
+        cells = cells_on(data, [exhibit], matrix.scale)
         wanted = [(cell, seed) for cell, most in cells.items() for seed in range(min(seeds, most))]
         done = sum(matrix.finished(*each) for each in wanted)
         print(f"{exhibit.name:10} {done:4} of {len(wanted):4} runs   {exhibit.title}")
@@ -67,12 +77,13 @@ def main(words: list[str] | None = None) -> int:
         with Reporter() as said:
             matrix = Matrix(options.scale, results, options.runs, said, quiet, options.keep_old)
             if options.list:
-                show_list(matrix, seeds)
+                show_list(matrix, wanted or EXHIBITS.values(), options.data, seeds)
                 return 0
             if not wanted and not options.write:
                 raise UserError("no table is named: give a name such as table7, or all; --list shows them")
             try:
-                failures = 0 if options.write else matrix.run(cells_of(wanted, options.scale), seeds)
+                cells = cells_on(options.data, wanted, options.scale)
+                failures = 0 if options.write else matrix.run(cells, seeds)
             finally:
                 write(options.scale, results, report)
             said.say(f"{report} is up to date" + (f"; {failures} runs failed" if failures else ""))

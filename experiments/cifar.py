@@ -1,6 +1,6 @@
-"""CIFAR-10, five classes known and five hidden, on two CPU cores: half an hour, an hour, five minutes, and the paper's setting.
+"""CIFAR-10, five classes known, five hidden, on two cores: half an hour, an hour, five minutes, the paper's setting.
 
-    NOVAKIND_DATA=... python -m experiments.cifar    # all; or name some: fast hour five paper (novakind data cifar10 first)
+    NOVAKIND_DATA=... python -m experiments.cifar    # all; or some: fast hour five paper (novakind data cifar10 first)
     python -m experiments.cifar --write              # the tables again, from the runs that are there
 
 Every run is one that `novakind compare` makes; a run that is finished is not made again. The test set is read by the

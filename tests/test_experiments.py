@@ -372,6 +372,8 @@ def test_the_command(blobs, capsys):
     assert command.main([]) == 2
     assert command.main(["blobs", "--list"]) == 0
     assert "0 of    4 runs" in capsys.readouterr().out
+    assert command.main(["blobs", "--list", "--data", "MobiAct"]) == 0
+    assert "0 of    0 runs" in capsys.readouterr().out
     assert command.main(["blobs", "--scale", "smoke", "--out", "results", "--runs", "runs"]) == 1
     assert Path("results/RESULTS.md").exists()
     with pytest.raises(UserError):
