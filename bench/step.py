@@ -3,6 +3,7 @@
     python bench/step.py                      # the default: convnet, 32 x 32 pixels, 256 labeled + 2 x 256 unlabeled
     python bench/step.py --preset fast        # the preset for small photographs on CPUs
     python bench/step.py --encoder resnet18-cifar --batch 64
+    python bench/step.py --preset videos --size 48 --frames 8
     python bench/step.py --losses             # what the losses cost with very many classes
 
 step:    sampling, two augmented views, the method's loss, backward, optimiser  /  forward + backward of the same model
@@ -35,6 +36,7 @@ from novakind.memory import keep_memory
 from novakind.methods import Batch, Method, Stage, make_method
 from novakind.methods.ours import Ours
 from novakind.modality.features import Features
+from novakind.modality.video import Video
 from novakind.model import Card, Model, predict
 from novakind.optim import make_optimizer
 from novakind.presets import PRESETS
@@ -61,16 +63,24 @@ def show(name: str, times: tuple[float, float, float]) -> None:
     print(f"{name:8} {1000 * times[0]:7.1f} ms / {1000 * times[1]:7.1f} ms = {times[2]:.3f}", flush=True)
 
 
-class Bench:
-    """A model and pictures of noise to train it with."""
+def noise(count: int, size: int, frames: int) -> Collection:
+    """Pictures, or clips where there are frames, every other one with a label."""
+    rng, numbers = np.random.default_rng(0), np.arange(count)
+    labels = np.where(numbers % 2, -1, numbers % 10 // 2)
+    pictures = from_arrays(rng.integers(0, 256, (count, size, size, 3), dtype=np.uint8), labels)
+    if not frames:
+        return pictures
+    clips = rng.integers(0, 256, (count, 3, 2 * frames, size, size), dtype=np.uint8)
+    return replace(pictures, items=clips, modality=Video(size, frames, 2 * frames).fitted(clips))
 
-    def __init__(self, config: Config, size: int, progress: float) -> None:
+
+class Bench:
+    """A model and noise to train it with."""
+
+    def __init__(self, config: Config, size: int, frames: int, progress: float) -> None:
         self.progress = progress
-        rng = np.random.default_rng(0)
-        pictures = rng.integers(0, 256, (4 * config.batch, size, size, 3), dtype=np.uint8)
-        labels = np.where(np.arange(len(pictures)) % 2, -1, np.arange(len(pictures)) % 10 // 2)
         self.config, self.stage = config, Stage("discover", 1)
-        self.collection: Collection = from_arrays(pictures, labels)
+        self.collection = noise(4 * config.batch, size, frames)
         split = part(self.collection, 0.0, 0.0)
         self.method: Method = make_method(config, Prior.uniform(len(self.collection.classes), config.novel))
         self.sampler = make_sampler(self.collection, split, config)
@@ -98,7 +108,8 @@ class Bench:
         self.model.eval()
         with torch.inference_mode():
             for start in range(0, len(self.batch.x), 512):
-                self.model(self.batch.x[start : start + 512])
+                for _ in range(1 + self.config.flips):  # each picture and its mirror image
+                    self.model(self.batch.x[start : start + 512])
         self.model.train()
 
     def stages(self, rounds: int) -> dict[str, float]:
@@ -112,7 +123,7 @@ class Bench:
             times[name].append(time.perf_counter() - started)
 
         modality = self.model.modality
-        policy = self.config.image.at(self.progress)
+        policy = self.config.video if modality.kind == "video" else self.config.image.at(self.progress)
         for _ in range(rounds):
             with timed("draw items"):
                 labeled, unlabeled = next(iter(self.sampler.epoch(0)))
@@ -194,6 +205,7 @@ def main() -> None:
     parser.add_argument("--encoder", default="", help="another network than the preset's")
     parser.add_argument("--batch", type=int, default=0, help="another size of batch than the preset's")
     parser.add_argument("--size", type=int, default=32)
+    parser.add_argument("--frames", type=int, default=0, help="clips of so many frames instead of pictures")
     parser.add_argument("--progress", type=float, default=0.99, help="0: as at the start, where views may be smaller")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--losses", action="store_true")
@@ -204,9 +216,9 @@ def main() -> None:
         return
     config = PRESETS[options.preset]()
     config = replace(config, novel=5, val=0.0, encoder=options.encoder or config.encoder)
-    bench = Bench(replace(config, batch=options.batch or config.batch), options.size, options.progress)
+    bench = Bench(replace(config, batch=options.batch or config.batch), options.size, options.frames, options.progress)
     count = len(bench.batch.x)
-    print(f"{config.encoder}, {bench.batch.x.shape[-1]} px, {count} pictures a step, {torch.get_num_threads()} threads")
+    print(f"{config.encoder}, {bench.batch.x.shape[-1]} px, {count} items a step, {torch.get_num_threads()} threads")
     show("step", ratio(bench.whole_step, bench.bare_step, options.rounds))
     rows = bench.collection.items[np.arange(count) % len(bench.collection)]
     show("predict", ratio(lambda: predict(bench.model, rows), bench.bare_forward, options.rounds))

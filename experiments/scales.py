@@ -69,7 +69,6 @@ ACTIONS_16 = (
     *("Basketball", "BasketballDunk", "BodyWeightSquats", "BoxingPunchingBag", "JugglingBalls", "JumpingJack"),
     *("Lunges", "Punch", "PushUps"),
 )
-MUON = {"optim.name": "muon", "optim.lr": 0.05, "optim.weight_decay": 0.01, "ema": 0.98}
 SMALL_CLIPS = {"data.size": 32, "data.frames": 8}
 LARGE_CLIPS = {"data.size": 112, "data.frames": 16}
 PAPER_SERIES = {"encoder": "sensorcnn", "optim.name": "adamw", "optim.lr": 1e-3}
@@ -89,12 +88,11 @@ def activities(name: str, known: str, changes: Changes | None = None, smoke: boo
 
 def videos(name: str, known: str, batch: int, paper: Changes, smoke: bool = True) -> dict[str, At]:
     """Videos: decoded once, then small clips on CPUs."""
-    source, small = Source(name, known=known), {**SMALL_CLIPS, **MUON, "batch": batch}
-    quick = {"smoke": At(source, "default", {**small, "epochs": 1}, note=ABOUT_32)}
-    minutes = {"short": {"minutes": 5.0}, "full": {"minutes": 15.0}}
+    source, small = Source(name, known=known), {**SMALL_CLIPS, "batch": batch}
+    quick = {"smoke": At(source, "videos", {**small, "epochs": 1}, note=ABOUT_32)}
     return {
         **(quick if smoke else {}),
-        "cpu": At(source, "default", small, minutes, note=ABOUT_32),
+        "cpu": At(source, "videos", {**small, "minutes": 5.0}, note=f"{ABOUT_32}, 5 minutes a run"),
         "paper": At(source, "paper", {**LARGE_CLIPS, "encoder": "r2plus1d-18", **paper}),
     }
 
