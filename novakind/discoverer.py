@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import numbers
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -213,12 +213,22 @@ class Discoverer(ClusterMixin, BaseEstimator):
 def change(config: Any, name: str, value: Any) -> Any:
     """The settings with one of them, by dotted name, replaced."""
     first, _, rest = name.partition(".")
-    if not hasattr(config, first):
+    kinds = {each.name: each.type for each in fields(config)} if is_dataclass(config) else {}
+    if first not in kinds:
         raise UserError(f'"{name}" is no setting: see the fields of novakind.config.Config')
-    try:
-        return replace(config, **{first: change(getattr(config, first), rest, value) if rest else value})
-    except TypeError:
-        raise UserError(f"{name} = {value!r} is of the wrong type: see the fields of novakind.config.Config") from None
+    if rest:
+        return replace(config, **{first: change(getattr(config, first), rest, value)})
+    if not is_a(value, kinds[first]):
+        raise UserError(f"{name} = {value!r} is of the wrong type: see the fields of novakind.config.Config")
+    return replace(config, **{first: value})
+
+
+def is_a(value: Any, kind: Any) -> bool:
+    """Whether a value may stand in a field of this type: whole numbers may for fractions, but not truth values."""
+    numeric = {"int": numbers.Integral, "float": numbers.Real}
+    if kind == "bool" or isinstance(value, (bool, np.bool_)):
+        return kind == "bool" and isinstance(value, (bool, np.bool_))
+    return isinstance(value, numeric[kind]) if kind in numeric else not isinstance(value, numbers.Number)
 
 
 def new_classes(y: np.ndarray, collection: Collection, names: tuple[str, ...]) -> np.ndarray:

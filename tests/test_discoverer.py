@@ -107,8 +107,18 @@ def test_mistakes(fitted, blobs):
         Discoverer(settings={"objective.magic": 1}).fit(X, y)
     with pytest.raises(UserError, match="whole number"):
         Discoverer().set_params(n_novel=2.5).fit(X, y)
-    with pytest.raises(UserError, match="wrong type"):
-        Discoverer(settings={"optim.lr": "high"}).fit(X, y)
+    for name, value in (
+        ("optim.lr", "high"),
+        ("ema", "0.9"),
+        ("epochs", 2.5),
+        ("flips", 1),
+        ("tau", True),
+        ("head", 3),
+    ):
+        with pytest.raises(UserError, match="wrong type"):
+            Discoverer(settings={name: value}).fit(X, y)
+    with pytest.raises(UserError, match="is no setting"):
+        Discoverer(settings={"optim.lr.high": 1}).fit(X, y)
     with pytest.raises(UserError, match="no seed"):
         Discoverer(random_state="a").fit(X, y)
     with pytest.raises(UserError, match="does not exist"):

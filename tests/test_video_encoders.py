@@ -103,6 +103,14 @@ def test_narrow_networks_are_cheap(make):
     assert costs(on_meta(make), 16, 64)[0] < 0.6e9
 
 
+def test_the_narrow_r2plus1d_has_channels_in_sixteens():
+    widths = [
+        module.num_features for module in on_meta(R2Plus1D.narrow).modules() if isinstance(module, nn.BatchNorm3d)
+    ]
+    assert widths
+    assert all(width % 16 == 0 for width in widths)
+
+
 @pytest.mark.parametrize(("inputs", "outputs"), [(64, 64), (64, 128), (256, 512), (16, 32)])
 def test_two_factors_have_as_many_weights_as_one_convolution(inputs, outputs):
     middle = middle_width(inputs, outputs)

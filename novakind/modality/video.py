@@ -24,7 +24,6 @@ Affine = Float[Tensor, "batch 2 3"]
 
 ROOM = 0.25  # share of the kept frames that is left over at natural speed, to shift and to speed up
 SAMPLE = 500  # clips are enough to measure means and deviations
-MID_GREY = 0.5
 THIN = 4  # every so many pixels tell whether a picture still moves
 
 
@@ -44,8 +43,6 @@ class VideoAugment:
     """Chance of losing all colour."""
     blur: float = 0.1
     """Chance of a light blur."""
-    still: float = 0.0
-    """Chance of losing what stands still: the mean of all frames is taken away from each, and only motion is left."""
     shift: float = 1.0
     """How far the moments stray from the middle of the clip: 1 is anywhere within the frames that are kept."""
     speed: float = 0.25
@@ -126,9 +123,6 @@ class Video:
         if policy.jitter > 0 or policy.grey > 0:
             # To the colours a clip is one tall picture: its frames below each other.
             clips = recolour(clips.flatten(2, 3), replace(look, grey=policy.grey), generator).view_as(clips)
-        moving = pick(count, policy.still, generator)
-        if len(moving):
-            clips[moving] += MID_GREY - clips[moving].mean(2, keepdim=True)
         chosen = pick(count, policy.blur, generator)
         if len(chosen):
             clips[chosen] = soften(clips[chosen])
