@@ -127,7 +127,7 @@ class Config:
     """Decay, by step, of the running average of the weights that is evaluated and kept (it forgets faster in the first
     steps); 0 keeps the last weights."""
     flips: bool = False
-    """Predict a picture as the mean over it and its mirror image; takes twice the time, and not for letters."""
+    """Predict a picture or clip as the mean over it and its mirror image; takes twice the time, and not for letters."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """auto takes a GPU where there is one."""
     objective: Objective = field(default_factory=Objective)

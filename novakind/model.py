@@ -36,7 +36,7 @@ class Card:
     """Names of all K categories: the known classes, then new-1, new-2, ..."""
     modality: dict[str, Any]
     flips: bool = False
-    """Whether a picture's prediction is the mean over it and its mirror image."""
+    """Whether the prediction of a picture or clip is the mean over it and its mirror image."""
 
 
 class Model(nn.Module):

@@ -146,8 +146,8 @@ def make_model(
     categories = (*collection.classes, *new_names(collection.classes, config.novel))
     settings = collection.modality.settings()
     name = config.encoder if encoder is None else CUSTOM
-    if config.flips and collection.modality.kind != "image":
-        raise UserError("--flips is for pictures, and these items have no mirror image: leave it out")
+    if config.flips and collection.modality.kind not in ("image", "video"):
+        raise UserError("--flips is for pictures and videos, and these items have no mirror image: leave it out")
     card = Card(name, config.head, config.dim, config.tau, len(collection.classes), categories, settings, config.flips)
     model = Model(card, encoder)
     if isinstance(model.encoder, FastNet):

@@ -15,6 +15,7 @@ from novakind.data import Collection, from_arrays
 from novakind.errors import UserError
 from novakind.metrics import scores
 from novakind.modality.image import Image, ImageAugment
+from novakind.modality.video import Video
 from novakind.model import Card, Model, predict
 from novakind.presets import glyphs
 from novakind.run import Run
@@ -184,10 +185,14 @@ def test_digits_folder_end_to_end(tmp_path):
     shutil.rmtree(tmp_path / "store")
 
 
-def test_flips_predict_a_picture_and_its_mirror_image_alike():
+@pytest.mark.parametrize("frames", [0, 8])
+def test_flips_predict_an_item_and_its_mirror_image_alike(frames):
     rng = np.random.default_rng(0)
     pictures = rng.integers(0, 256, (60, 16, 16, 3), dtype=np.uint8)
     collection = from_arrays(pictures, np.where(np.arange(60) < 30, np.arange(60) % 2, -1))
+    if frames:
+        clips = rng.integers(0, 256, (60, 3, 2 * frames, 32, 32), dtype=np.uint8)
+        collection = replace(collection, items=clips, modality=Video(32, frames, 2 * frames))
     split = part(collection, 0.0, 0.0)
     config = Config(novel=2, epochs=1, batch=20, val=0.0, flips=True)
     model, _, _ = fit(collection, split, config)
@@ -197,7 +202,7 @@ def test_flips_predict_a_picture_and_its_mirror_image_alike():
     np.testing.assert_allclose(embedding, embedding_mirrored, atol=1e-5)
     np.testing.assert_allclose(np.exp(logp).sum(1), 1, atol=1e-5)
     vectors = from_arrays(rng.normal(size=(60, 4)), np.where(np.arange(60) < 30, 0, -1))
-    with pytest.raises(UserError, match="--flips is for pictures"):
+    with pytest.raises(UserError, match="--flips is for pictures and videos"):
         fit(vectors, part(vectors, 0.0, 0.0), config)
 
 
