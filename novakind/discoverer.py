@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import numbers
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -213,7 +213,7 @@ class Discoverer(ClusterMixin, BaseEstimator):
 def change(config: Any, name: str, value: Any) -> Any:
     """The settings with one of them, by dotted name, replaced."""
     first, _, rest = name.partition(".")
-    kinds = {each.name: each.type for each in fields(config)} if is_dataclass(config) else {}
+    kinds = {each.name: each.type for each in fields(config)} if hasattr(config, "__dataclass_fields__") else {}
     if first not in kinds:
         raise UserError(f'"{name}" is no setting: see the fields of novakind.config.Config')
     if rest:
