@@ -161,8 +161,8 @@ TABLES = (
         ),
         "full",
         LINEAR,
-        note="Equal time, not equal epochs, at the scale cpu: ten minutes on pictures, a quarter of an hour on "
-        "videos, 20 epochs on series. Networks for videos are narrow there. The paper has no such table for "
+        note="Equal time, not equal epochs, at the scale cpu: ten minutes on pictures, five on videos, 20 "
+        "epochs on series. Networks for videos are narrow there. The paper has no such table for "
         "series.",
     ),
     Exhibit(
