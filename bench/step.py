@@ -9,8 +9,9 @@
 step:    sampling, two augmented views, the method's loss, backward, optimiser  /  forward + backward of the same model
 predict: reading rows, normalising, softmax, collecting                         /  forward of the same model
 losses:  every term of the paper, forward + backward, 1,000 classes, 4,096 rows /  forward + backward of ResNet-18
-The two sides of a ratio alternate, so that both meet the same noise, and the median over rounds counts. After the
-ratios of a step come the stages that it consists of, and the most memory that the process has used.
+Steps are taken at five points of a training, since views may be smaller at first. The two sides of a ratio alternate,
+so that both meet the same noise; the median over rounds counts, and the mean over the points. After the ratios come the
+stages that a step consists of, and the most memory that the process has used.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -46,7 +49,15 @@ from novakind.split import part
 from novakind.train import batches, make_model, make_sampler, move_towards, take_step
 
 
-def ratio(whole: Callable[[], object], bare: Callable[[], object], rounds: int) -> tuple[float, float, float]:
+class Times(NamedTuple):
+    """Seconds of the two sides, and their ratio."""
+
+    whole: float
+    bare: float
+    ratio: float
+
+
+def compare(whole: Callable[[], object], bare: Callable[[], object], rounds: int) -> Times:
     """Median seconds of each, in turns, after two rounds to warm up; and the median of the rounds' ratios."""
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds + 2):
@@ -56,11 +67,11 @@ def ratio(whole: Callable[[], object], bare: Callable[[], object], rounds: int) 
             if turn >= 2:
                 times[side].append(time.perf_counter() - started)
     first, second = (statistics.median(side) for side in times)
-    return first, second, statistics.median(one / other for one, other in zip(*times, strict=True))
+    return Times(first, second, statistics.median(one / other for one, other in zip(*times, strict=True)))
 
 
-def show(name: str, times: tuple[float, float, float]) -> None:
-    print(f"{name:8} {1000 * times[0]:7.1f} ms / {1000 * times[1]:7.1f} ms = {times[2]:.3f}", flush=True)
+def show(name: str, times: Times) -> None:
+    print(f"{name:12} {1000 * times.whole:7.1f} ms / {1000 * times.bare:7.1f} ms = {times.ratio:.3f}", flush=True)
 
 
 def noise(count: int, size: int, frames: int) -> Collection:
@@ -75,10 +86,10 @@ def noise(count: int, size: int, frames: int) -> Collection:
 
 
 class Bench:
-    """A model and noise to train it with."""
+    """A model and noise to train it with, at some points of a training (from 0 to 1)."""
 
-    def __init__(self, config: Config, size: int, frames: int, progress: float) -> None:
-        self.progress = progress
+    def __init__(self, config: Config, size: int, frames: int, points: tuple[float, ...]) -> None:
+        self.points = points
         self.config, self.stage = config, Stage("discover", 1)
         self.collection = noise(4 * config.batch, size, frames)
         split = part(self.collection, 0.0, 0.0)
@@ -88,32 +99,43 @@ class Bench:
         self.method.begin(self.model, self.stage)
         self.kept = copy.deepcopy(self.model)
         self.optimizer = make_optimizer(self.model, config.optim)
-        self.batch = next(self.batches())
+        self.drawn = [next(self.batches(point)) for point in points]
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self, point: float) -> Iterator[Batch]:
         items = next(iter(self.sampler.epoch(0)))
-        return batches(self.collection, self.model, self.stage, self.config, items, self.progress)
+        return batches(self.collection, self.model, self.stage, self.config, items, point)
 
-    def whole_step(self) -> None:
-        for batch in self.batches():
+    def whole_step(self, point: float) -> None:
+        for batch in self.batches(point):
             take_step(self.model, self.method, self.optimizer, batch)
         if self.config.ema:
             move_towards(self.kept, self.model, self.config.ema)
 
-    def bare_step(self) -> None:
+    def bare_step(self, batch: Batch) -> None:
         self.model.zero_grad(set_to_none=True)
-        self.model(self.batch.x).sum().backward()
+        self.model(batch.x).sum().backward()
+
+    def steps(self, rounds: int) -> None:
+        """The ratio at each point, and over the whole training."""
+        found: list[Times] = []
+        for point, batch in zip(self.points, self.drawn, strict=True):
+            found.append(compare(partial(self.whole_step, point), partial(self.bare_step, batch), rounds))
+            show(f"step {batch.x.shape[-1]:4} px", found[-1])
+        bare = sum(times.bare for times in found)
+        ratio = sum(times.ratio * times.bare for times in found) / bare
+        show("all steps", Times(sum(times.whole for times in found), bare, ratio))
 
     def bare_forward(self) -> None:
+        x = self.drawn[-1].x
         self.model.eval()
         with torch.inference_mode():
-            for start in range(0, len(self.batch.x), 512):
+            for start in range(0, len(x), 512):
                 for _ in range(1 + self.config.flips):  # each picture and its mirror image
-                    self.model(self.batch.x[start : start + 512])
+                    self.model(x[start : start + 512])
         self.model.train()
 
     def stages(self, rounds: int) -> dict[str, float]:
-        """Median seconds of every stage of a step."""
+        """Seconds of every stage of a step: the median over rounds, and the mean of that over the training."""
         times: defaultdict[str, list[float]] = defaultdict(list)
 
         @contextmanager
@@ -123,8 +145,9 @@ class Bench:
             times[name].append(time.perf_counter() - started)
 
         modality = self.model.modality
-        policy = self.config.video if modality.kind == "video" else self.config.image.at(self.progress)
-        for _ in range(rounds):
+        for turn in range(rounds * len(self.points)):
+            batch = self.drawn[turn % len(self.drawn)]
+            policy = self.config.video if modality.kind == "video" else self.config.image.at(batch.progress)
             with timed("draw items"):
                 labeled, unlabeled = next(iter(self.sampler.epoch(0)))
                 rows = np.concatenate([labeled, unlabeled, unlabeled])
@@ -137,7 +160,7 @@ class Bench:
             with timed("encoder"):
                 features = self.model.encoder(x)
             with timed("losses"):
-                total = total_loss(self.method, encoded(self.model, features), replace(self.batch, x=x))
+                total = total_loss(self.method, encoded(self.model, features), replace(batch, x=x))
             self.optimizer.zero_grad(set_to_none=True)
             with timed("backward"):
                 total.backward()
@@ -146,7 +169,11 @@ class Bench:
             with timed("average"):
                 if self.config.ema:
                     move_towards(self.kept, self.model, self.config.ema)
-        return {name: statistics.median(values[2:]) for name, values in times.items()}
+        count = len(self.points)
+        return {
+            name: statistics.mean(statistics.median(values[first::count]) for first in range(count))
+            for name, values in times.items()
+        }
 
 
 class Given(nn.Module):
@@ -171,7 +198,7 @@ def total_loss(method: Method, model: Model, batch: Batch) -> Tensor:
     return torch.stack(list(method.loss(model, batch).values())).sum()
 
 
-def losses_of_many(rounds: int, known: int = 500, novel: int = 500, rows: int = 4096) -> tuple[float, float, float]:
+def losses_of_many(rounds: int, known: int = 500, novel: int = 500, rows: int = 4096) -> Times:
     """All of the paper's terms with 1,000 classes against ResNet-18 on the same number of 32-pixel pictures.
 
     The network takes 256 of them, to spare memory, and its time is multiplied by 16.
@@ -194,9 +221,9 @@ def losses_of_many(rounds: int, known: int = 500, novel: int = 500, rows: int = 
     def bare_step() -> None:
         net(pictures).sum().backward()
 
-    first, second, _ = ratio(all_losses, bare_step, rounds)
-    second *= rows / len(pictures)
-    return first, second, first / second
+    times = compare(all_losses, bare_step, rounds)
+    second = times.bare * rows / len(pictures)
+    return Times(times.whole, second, times.whole / second)
 
 
 def main() -> None:
@@ -206,8 +233,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=0, help="another size of batch than the preset's")
     parser.add_argument("--size", type=int, default=32)
     parser.add_argument("--frames", type=int, default=0, help="clips of so many frames instead of pictures")
-    parser.add_argument("--progress", type=float, default=0.99, help="0: as at the start, where views may be smaller")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--losses", action="store_true")
     options = parser.parse_args()
     keep_memory()  # as fit() does
@@ -216,13 +242,14 @@ def main() -> None:
         return
     config = PRESETS[options.preset]()
     config = replace(config, novel=5, val=0.0, encoder=options.encoder or config.encoder)
-    bench = Bench(replace(config, batch=options.batch or config.batch), options.size, options.frames, options.progress)
-    count = len(bench.batch.x)
-    print(f"{config.encoder}, {bench.batch.x.shape[-1]} px, {count} items a step, {torch.get_num_threads()} threads")
-    show("step", ratio(bench.whole_step, bench.bare_step, options.rounds))
+    config = replace(config, batch=options.batch or config.batch)
+    bench = Bench(config, options.size, options.frames, (0.1, 0.3, 0.5, 0.7, 0.9))
+    count = len(bench.drawn[0].x)
+    print(f"{config.encoder}, {count} items a step, {torch.get_num_threads()} threads")
+    bench.steps(options.rounds)
     rows = bench.collection.items[np.arange(count) % len(bench.collection)]
-    show("predict", ratio(lambda: predict(bench.model, rows), bench.bare_forward, options.rounds))
-    stages = bench.stages(options.rounds + 2)
+    show("predict", compare(lambda: predict(bench.model, rows), bench.bare_forward, options.rounds))
+    stages = bench.stages(options.rounds)
     for name, seconds in stages.items():
         print(f"  {name:10} {1000 * seconds:7.1f} ms  {100 * seconds / sum(stages.values()):5.1f} %")
     print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GB of memory")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 
 import torch
 from jaxtyping import Float
@@ -60,6 +61,8 @@ class Muon(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         for group in self.param_groups:
+            lr = group["lr"]
+            alike: defaultdict[torch.Size, list[tuple[Tensor, Tensor]]] = defaultdict(list)
             for weight in group["params"]:
                 if weight.grad is None:
                     continue
@@ -68,32 +71,42 @@ class Muon(torch.optim.Optimizer):
                     state["momentum"] = torch.zeros_like(weight)
                 momentum = state["momentum"].mul_(group["momentum"]).add_(weight.grad)
                 change = weight.grad.add(momentum, alpha=group["momentum"]) if group["nesterov"] else momentum
-                lr = group["lr"]
                 weight.mul_(1 - lr * group["weight_decay"])
-                if weight.ndim > 1:
-                    inner = change.movedim(1, -1)  # as filters lie in memory: with channels last, no copy is made
-                    flat = inner.reshape(len(change), -1)
-                    size = math.sqrt(max(1.0, flat.shape[0] / flat.shape[1]))
-                    weight.add_(orthogonalise(flat).view_as(inner).movedim(-1, 1), alpha=-lr * size)
+                if weight.ndim > 1:  # as filters lie in memory: with channels last, no copy is made
+                    alike[weight.shape].append((weight.movedim(1, -1), change.movedim(1, -1)))
                 else:
                     weight.add_(change, alpha=-0.1 * lr)
+            for pairs in alike.values():
+                several = [change.reshape(1, len(change), -1) for _, change in pairs]
+                flat = torch.cat(several) if len(several) > 1 else several[0]
+                size = math.sqrt(max(1.0, flat.shape[1] / flat.shape[2]))
+                for (weight, _), move in zip(pairs, orthogonalise(flat), strict=True):
+                    weight.add_(move.view_as(weight), alpha=-lr * size)
 
 
-def orthogonalise(matrix: Float[Tensor, "rows columns"], steps: int = 5) -> Float[Tensor, "rows columns"]:
+def orthogonalise(matrices: Float[Tensor, "n rows columns"], steps: int = 5) -> Float[Tensor, "n rows columns"]:
     """Roughly U V^T of U S V^T, by a quintic Newton-Schulz iteration: singular values end between about 0.7 and 1.2.
 
-    Each round multiplies the matrix by a polynomial of its Gram matrix, from the left. The polynomials commute, so the
+    Each round multiplies a matrix by a polynomial of its Gram matrix, from the left. The polynomials commute, so the
     rounds are spent on the small Gram matrix, and the wide matrix is multiplied once, by the product of them.
     """
-    a, b, c = 3.4445, -4.7750, 2.0315
-    turned = matrix.T if matrix.shape[0] > matrix.shape[1] else matrix
-    x = turned / (turned.norm() + 1e-7)
-    gram = x @ x.T
-    whole = one = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    for left in reversed(range(steps)):
-        factor = a * one + b * gram + c * gram @ gram
+    tall = matrices.shape[1] > matrices.shape[2]
+    x = matrices.mT if tall else matrices
+    gram = x @ x.mT
+    norm = gram.diagonal(dim1=1, dim2=2).sum(1)[:, None, None].sqrt() + 1e-7
+    gram = gram / norm.square()  # the rounds start from x / norm
+    factor = polynomial(gram)
+    whole = factor / norm
+    for _ in range(steps - 1):
+        gram = factor @ gram @ factor
+        factor = polynomial(gram)
         whole = factor @ whole
-        if left:
-            gram = factor @ gram @ factor
     x = whole @ x
-    return x.T if matrix.shape[0] > matrix.shape[1] else x
+    return x.mT if tall else x
+
+
+def polynomial(gram: Float[Tensor, "n rows rows"]) -> Float[Tensor, "n rows rows"]:
+    """a + b G + c G^2, with the coefficients of Jordan that drive small singular values up fastest."""
+    factor = torch.baddbmm(gram, gram, gram, beta=-4.7750, alpha=2.0315)
+    factor.diagonal(dim1=1, dim2=2).add_(3.4445)
+    return factor

@@ -47,6 +47,17 @@ def gradients(model: nn.Module, seed: int) -> None:
     model(torch.randn(8, 3, 6, 6, generator=generator)).square().mean().backward()
 
 
+def test_matrices_of_one_shape_move_as_each_would_alone():
+    starts, grads = torch.randn(3, 4, 7), torch.randn(3, 4, 7)
+    together, alone = ([nn.Parameter(start.clone()) for start in starts] for _ in range(2))
+    for weights in (together, alone):
+        for weight, grad in zip(weights, grads, strict=True):
+            weight.grad = grad.clone()
+    for weights in (together, *([weight] for weight in alone)):
+        Muon([{"params": weights}], 0.1, 0.9, True).step()
+    torch.testing.assert_close([weight.data for weight in together], [weight.data for weight in alone])
+
+
 @pytest.mark.parametrize("name", ["sgd", "adamw", "muon"])
 def test_matrices_are_decayed_and_vectors_are_not(name):
     model, optim = small_model(), Optim(name, lr=0.1, weight_decay=0.5, momentum=0)
@@ -75,14 +86,15 @@ def test_orthogonalise_is_nearly_u_v_of_the_svd(shape):
     right, _ = np.linalg.qr(rng.normal(size=(shape[1], smaller)))
     singular = np.linspace(0.1, 1, smaller)
     matrix = torch.from_numpy(left * singular @ right.T).float()
-    result = orthogonalise(matrix).double().numpy()
+    result = orthogonalise(matrix[None])[0].double().numpy()
     kept = left.T @ result @ right  # diagonal: the same directions, with singular values near 1
     np.testing.assert_allclose(kept - np.diag(np.diag(kept)), 0, atol=1e-4)
     np.testing.assert_allclose(left @ kept @ right.T, result, atol=1e-4)
     assert np.diag(kept).min() > 0.6
     assert np.diag(kept).max() < 1.25
-    torch.testing.assert_close(orthogonalise(1e4 * matrix), orthogonalise(matrix), rtol=1e-3, atol=1e-4)
-    assert not orthogonalise(torch.zeros(shape)).any()
+    alike = orthogonalise(torch.stack([matrix, 1e4 * matrix, 0 * matrix]))
+    torch.testing.assert_close(alike[1], alike[0], rtol=1e-3, atol=1e-4)
+    assert not alike[2].any()
 
 
 @pytest.mark.parametrize("smallest", [0.1, 1e-3, 1e-6, 0.0])
@@ -94,7 +106,7 @@ def test_rounds_on_the_gram_matrix_are_rounds_on_the_matrix(smallest):
     for _ in range(5):
         square = x @ x.T
         x = 3.4445 * x + (-4.7750 * square + 2.0315 * square @ square) @ x
-    np.testing.assert_allclose(orthogonalise(torch.from_numpy(matrix).float()), x, atol=2e-3)
+    np.testing.assert_allclose(orthogonalise(torch.from_numpy(matrix[None]).float())[0], x, atol=2e-3)
 
 
 @pytest.mark.parametrize("memory", [torch.contiguous_format, torch.channels_last])
@@ -103,7 +115,7 @@ def test_filters_move_alike_however_they_lie_in_memory(memory):
     filters = nn.Parameter(start.clone().to(memory_format=memory))
     filters.grad = grad.clone().to(memory_format=memory)
     Muon([{"params": [filters]}], 0.1, 0.0, False).step()
-    torch.testing.assert_close(filters.data, start - 0.1 * orthogonalise(grad.flatten(1)).view_as(grad))
+    torch.testing.assert_close(filters.data, start - 0.1 * orthogonalise(grad.flatten(1)[None]).view_as(grad))
     assert filters.is_contiguous(memory_format=memory)
 
 
@@ -146,7 +158,7 @@ def test_muon_step_by_hand(nesterov):
         change = grad + 0.9 * momentum if nesterov else momentum
         change_of_other = other + 0.9 * momentum_of_other if nesterov else momentum_of_other
         expected = (
-            expected[0] * (1 - 0.1 * 0.5) - 0.1 * (6 / 3) ** 0.5 * orthogonalise(change),
+            expected[0] * (1 - 0.1 * 0.5) - 0.1 * (6 / 3) ** 0.5 * orthogonalise(change[None])[0],
             expected[1] - 0.1 * 0.1 * change_of_other,
         )
     torch.testing.assert_close((matrix.data, vector.data), expected)
