@@ -108,6 +108,17 @@ OURS_7 = tuple(
 )
 
 
+ACTIONS = tuple(
+    Row(name, changes, scales=SMALL, why="for narrow networks on CPUs", group=group, once=once)
+    for name, changes, group, once in (
+        ("ours", {}, "method", ()),
+        ("UNO without its first stage", {"method": "uno-direct"}, "method", ()),
+        ("supervised + k-means", {"method": "supervised"}, "method", ()),
+        ("ours, P3D instead of R(2+1)D", {"encoder": "p3d-narrow"}, "encoder", ("cpu",)),
+        ("ours, SlowFast instead of R(2+1)D", {"encoder": "slowfast-narrow"}, "encoder", ("cpu",)),
+        ("ours, weak views", {"views.strength": "weak"}, "augmentation", ("cpu",)),
+    )
+)
 ADDITIONS = tuple(
     Row(name, changes, scales=SMALL, why="additions belong to the preset fast")
     for name, changes in {

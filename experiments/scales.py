@@ -69,10 +69,11 @@ ACTIONS_16 = (
     *("Basketball", "BasketballDunk", "BodyWeightSquats", "BoxingPunchingBag", "JugglingBalls", "JumpingJack"),
     *("Lunges", "Punch", "PushUps"),
 )
-SMALL_CLIPS = {"data.size": 32, "data.frames": 8}
+TINY_CLIPS = {"data.size": 24, "data.frames": 8, "data.fps": 4.0}
+SMALL_CLIPS = {"data.size": 48, "data.frames": 8, "data.fps": 4.0}
 LARGE_CLIPS = {"data.size": 112, "data.frames": 16}
 PAPER_SERIES = {"encoder": "sensorcnn", "optim.name": "adamw", "optim.lr": 1e-3}
-ABOUT_32 = "32 x 32 pixels, 8 frames, narrow networks"
+ABOUT_CLIPS = "8 frames from 4 seconds, narrow networks"
 
 
 def activities(name: str, known: str, changes: Changes | None = None, smoke: bool = True) -> dict[str, At]:
@@ -88,11 +89,13 @@ def activities(name: str, known: str, changes: Changes | None = None, smoke: boo
 
 def videos(name: str, known: str, batch: int, paper: Changes, smoke: bool = True) -> dict[str, At]:
     """Videos: decoded once, then small clips on CPUs."""
-    source, small = Source(name, known=known), {**SMALL_CLIPS, "batch": batch}
-    quick = {"smoke": At(source, "videos", {**small, "epochs": 1}, note=ABOUT_32)}
+    source = Source(name, known=known)
+    tiny, small = ({**clips, "batch": batch} for clips in (TINY_CLIPS, SMALL_CLIPS))
+    quick = {"smoke": At(source, "videos", {**tiny, "epochs": 1}, note=f"24 x 24 pixels, {ABOUT_CLIPS}")}
+    about = f"48 x 48 pixels, {ABOUT_CLIPS}, 6 minutes a run"
     return {
         **(quick if smoke else {}),
-        "cpu": At(source, "videos", {**small, "minutes": 5.0}, note=f"{ABOUT_32}, 5 minutes a run"),
+        "cpu": At(source, "videos", {**small, "minutes": 6.0}, note=about),
         "paper": At(source, "paper", {**LARGE_CLIPS, "encoder": "r2plus1d-18", **paper}),
     }
 
