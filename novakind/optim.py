@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from inspect import unwrap
 
 import torch
 from jaxtyping import Float
@@ -54,6 +55,12 @@ class Muon(torch.optim.Optimizer):
     Filters count as matrices of (out, in * height * width). Each matrix moves by lr, times the square root of rows /
     columns where above 1, whatever its gradient's size; vectors take plain momentum steps at a tenth of the rate.
     """
+
+    # torch shields these from its compiler, and imports it for that: more than a second, and nothing is compiled here
+    add_param_group = unwrap(torch.optim.Optimizer.add_param_group)
+    zero_grad = unwrap(torch.optim.Optimizer.zero_grad)
+    state_dict = unwrap(torch.optim.Optimizer.state_dict)
+    load_state_dict = unwrap(torch.optim.Optimizer.load_state_dict)
 
     def __init__(self, groups: list[dict], lr: float, momentum: float, nesterov: bool) -> None:
         super().__init__(groups, {"lr": lr, "momentum": momentum, "nesterov": nesterov, "weight_decay": 0.0})

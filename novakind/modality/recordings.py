@@ -11,7 +11,6 @@ from typing import Literal
 
 import numpy as np
 from jaxtyping import Float, Float32
-from scipy.signal import butter, resample_poly, sosfiltfilt
 
 from novakind.errors import UnreadableError, UserError
 from novakind.modality.tables import Table, find_time, in_seconds, is_time, read_table
@@ -158,6 +157,8 @@ def resample(values: Values, old: float, new: float) -> Float[np.ndarray, "resam
     )
     if ratio == 1 or len(values) == 0:
         return values
+    from scipy.signal import resample_poly  # here, since its import takes a second: other kinds of data go without it
+
     whole, last = bridged(values), len(values) - 1
     slope = (whole[-1] - whole[0]) / max(last, 1)
     bent = whole - (whole[0] + slope * np.arange(last + 1)[:, None])
@@ -171,6 +172,8 @@ def resample(values: Values, old: float, new: float) -> Float[np.ndarray, "resam
 
 def remove_gravity(values: Values, rate: float) -> Values:
     """What is faster than 0.3 Hz. Ends are mirrored by a period of it: less would take the first sample for gravity."""
+    from scipy.signal import butter, sosfiltfilt
+
     period = round(rate / CUTOFF)
     low_pass = butter(6, CUTOFF, fs=rate, output="sos") if rate > 2 * CUTOFF else None
     moving = values.copy()
