@@ -68,7 +68,7 @@ class Muon(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         for group in self.param_groups:
-            lr = group["lr"]
+            lr, kept = group["lr"], 1 - group["lr"] * group["weight_decay"]
             alike: defaultdict[torch.Size, list[tuple[Tensor, Tensor]]] = defaultdict(list)
             for weight in group["params"]:
                 if weight.grad is None:
@@ -76,23 +76,26 @@ class Muon(torch.optim.Optimizer):
                 state = self.state[weight]
                 if not state:
                     state["momentum"] = torch.zeros_like(weight)
-                momentum = state["momentum"].mul_(group["momentum"]).add_(weight.grad)
+                momentum = state["momentum"]
+                torch.add(weight.grad, momentum, alpha=group["momentum"], out=momentum)
                 change = weight.grad.add(momentum, alpha=group["momentum"]) if group["nesterov"] else momentum
-                weight.mul_(1 - lr * group["weight_decay"])
                 if weight.ndim > 1:  # as filters lie in memory: with channels last, no copy is made
                     alike[weight.shape].append((weight.movedim(1, -1), change.movedim(1, -1)))
                 else:
-                    weight.add_(change, alpha=-0.1 * lr)
+                    weight.mul_(kept).add_(change, alpha=-0.1 * lr)
             for pairs in alike.values():
                 several = [change.reshape(1, len(change), -1) for _, change in pairs]
                 flat = torch.cat(several) if len(several) > 1 else several[0]
                 size = math.sqrt(max(1.0, flat.shape[1] / flat.shape[2]))
-                for (weight, _), move in zip(pairs, orthogonalise(flat), strict=True):
-                    weight.add_(move.view_as(weight), alpha=-lr * size)
+                for (weight, _), move in zip(pairs, orthogonalise(flat, -lr * size), strict=True):
+                    torch.add(move.view_as(weight), weight, alpha=kept, out=weight)
 
 
-def orthogonalise(matrices: Float[Tensor, "n rows columns"], steps: int = 5) -> Float[Tensor, "n rows columns"]:
-    """Roughly U V^T of U S V^T, by a quintic Newton-Schulz iteration: singular values end between about 0.7 and 1.2.
+def orthogonalise(
+    matrices: Float[Tensor, "n rows columns"], scale: float = 1.0, steps: int = 5
+) -> Float[Tensor, "n rows columns"]:
+    """Roughly U V^T of U S V^T, times `scale`, by a quintic Newton-Schulz iteration: it ends at singular values between
+    about 0.7 and 1.2.
 
     Each round multiplies a matrix by a polynomial of its Gram matrix, from the left. The polynomials commute, so the
     rounds are spent on the small Gram matrix, and the wide matrix is multiplied once, by the product of them.
@@ -103,7 +106,7 @@ def orthogonalise(matrices: Float[Tensor, "n rows columns"], steps: int = 5) -> 
     norm = gram.diagonal(dim1=1, dim2=2).sum(1)[:, None, None].sqrt() + 1e-7
     gram = gram / norm.square()  # the rounds start from x / norm
     factor = polynomial(gram)
-    whole = factor / norm
+    whole = factor * (scale / norm)
     for _ in range(steps - 1):
         gram = factor @ gram @ factor
         factor = polynomial(gram)

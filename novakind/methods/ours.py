@@ -73,9 +73,9 @@ class Ours(Method):
             return self.terms(model(batch.x), batch)
         siblings, features = siblings_of(model), model.encoder(batch.x)
         answers = [model.head(model.embed(features)), *(head(features) for head in siblings.heads)]
-        found = [self.terms(each, batch) for each in answers]
-        siblings.loss += torch.stack([sum(terms.values(), siblings.loss[0] * 0) for terms in found]).detach()
-        return {name: torch.stack([terms[name] for terms in found]).mean() for name in found[0]}
+        found = torch.vmap(lambda logp: self.terms(logp, batch))(torch.stack(answers))  # all heads in one go
+        siblings.loss += sum(found.values(), torch.zeros_like(siblings.loss)).detach()
+        return {name: values.mean() for name, values in found.items()}
 
     def terms(self, logp: Tensor, batch: Batch) -> dict[str, Tensor]:
         """The weighted terms of one head's answers."""
