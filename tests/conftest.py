@@ -1,5 +1,7 @@
 """Shapes and types in every signature are checked while the tests run."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from jaxtyping import install_import_hook
@@ -14,3 +16,15 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def put(tmp_path):
+    """Writes a file, of text or bytes, and tells where."""
+
+    def write(content: str | bytes, name: str = "a.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write

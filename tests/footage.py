@@ -64,3 +64,8 @@ def evenly(count: int, rate: Fraction | int) -> list[Fraction]:
 def shown_at(times: Sequence[Fraction], moment: Fraction) -> int:
     """The number of the frame that is on the screen: the last one that has come, the first if none has."""
     return max([number for number, time in enumerate(times) if time <= moment], default=0)
+
+
+def numbers_of(row: np.ndarray) -> list[int]:
+    """The numbers in the frames of a clip (3, frames, height, width)."""
+    return [number_of(row[:, frame]) for frame in range(row.shape[1])]

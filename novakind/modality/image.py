@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from PIL import Image as Pillow
 from PIL import ImageOps
 from torch import Tensor
@@ -92,7 +93,7 @@ class Image:
 
     def collate(self, rows: np.ndarray) -> Tensor:
         """Tones from 0 to 1."""
-        return torch.from_numpy(np.array(rows)).float().div_(255)  # a copy: the store's rows are read-only
+        return torch.from_numpy(np.require(rows, requirements="W")).float().div_(255)  # the store's rows are read-only
 
     def normalise(self, batch: Tensor) -> Tensor:
         """Centred and scaled by channel; channels last, which halves the time of convolutions on CPUs."""
@@ -108,9 +109,7 @@ class Image:
         if policy.jitter > 0 or policy.grey > 0:
             batch = recolour(batch, policy, generator)
         for chance, change in ((policy.solarize, solarize), (policy.blur, blur)):
-            chosen = pick(len(batch), chance, generator)
-            if len(chosen):
-                batch[chosen] = change(batch[chosen])
+            alter(batch, pick(len(batch), chance, generator), change)
         return cut_out(batch, policy, generator)
 
     def thumbnail(self, row: np.ndarray) -> bytes | None:
@@ -155,6 +154,12 @@ def from_deep(picture: Pillow.Image) -> Pillow.Image:
 def pick(count: int, chance: float, generator: torch.Generator) -> Tensor:
     """The numbers of those items, out of `count`, that the chance falls on."""
     return (torch.rand(count, generator=generator) < chance).nonzero()[:, 0]
+
+
+def alter(batch: Tensor, chosen: Int[Tensor, " some"], change: Callable[[Tensor], Tensor]) -> None:
+    """Change some items of a batch, in place."""
+    if len(chosen):
+        batch.index_copy_(0, chosen, change(batch.index_select(0, chosen)))
 
 
 def uniform(count: int, low: float, high: float, generator: torch.Generator) -> Tensor:
@@ -232,12 +237,10 @@ def blur(batch: Batch) -> Batch:
 def cut_out(batch: Batch, policy: ImageAugment, generator: torch.Generator) -> Batch:
     """A square of a quarter to a half of the side set to mid-grey, anywhere, also over the edge."""
     side, chosen = batch.shape[-1], pick(len(batch), policy.cutout, generator)
-    if not len(chosen):
-        return batch
     cut, *middle = (side * torch.rand(3, len(chosen), 1, generator=generator)).unbind()
     half = (0.125 * (side + cut)).round().clamp(min=1)
     places = torch.arange(side)
     rows, columns = ((places >= at.floor() - half) & (places < at.floor() + half) for at in middle)
     square = rows[:, None, :, None] & columns[:, None, None, :]
-    batch[chosen] = batch[chosen].masked_fill(square, 0.5)
+    alter(batch, chosen, lambda some: some.masked_fill_(square, 0.5))
     return batch

@@ -16,7 +16,7 @@ from PIL import Image as Pillow
 from torch import Tensor
 
 from novakind.modality.clips import read_clip
-from novakind.modality.image import ImageAugment, blur, mirror, pick, recolour, uniform
+from novakind.modality.image import ImageAugment, alter, blur, mirror, pick, recolour, uniform
 
 Batch = Float[Tensor, "batch 3 frames height width"]
 Each = Float[Tensor, " batch"]
@@ -96,7 +96,7 @@ class Video:
 
     def collate(self, rows: np.ndarray) -> Tensor:
         """Tones from 0 to 1, of all frames that are stored."""
-        return torch.from_numpy(np.array(rows)).float().div_(255)  # a copy: the store's rows are read-only
+        return torch.from_numpy(np.require(rows, requirements="W")).float().div_(255)  # the store's rows are read-only
 
     def normalise(self, batch: Tensor) -> Tensor:
         """Centred and scaled by channel, channels last; of clips that were not augmented, the middle frames."""
@@ -123,9 +123,7 @@ class Video:
         if policy.jitter > 0 or policy.grey > 0:
             # To the colours a clip is one tall picture: its frames below each other.
             clips = recolour(clips.flatten(2, 3), replace(look, grey=policy.grey), generator).view_as(clips)
-        chosen = pick(count, policy.blur, generator)
-        if len(chosen):
-            clips[chosen] = soften(clips[chosen])
+        alter(clips, pick(count, policy.blur, generator), soften)
         return clips
 
     def middle(self, batch: Batch) -> Float[Tensor, "batch 3 {self.frames} height width"]:
