@@ -69,7 +69,7 @@ ACTIONS_16 = (
     *("Basketball", "BasketballDunk", "BodyWeightSquats", "BoxingPunchingBag", "JugglingBalls", "JumpingJack"),
     *("Lunges", "Punch", "PushUps"),
 )
-TINY_CLIPS = {"data.size": 24, "data.frames": 8, "data.fps": 4.0}
+TINY_CLIPS = {"data.size": 32, "data.frames": 8, "data.fps": 4.0}
 SMALL_CLIPS = {"data.size": 48, "data.frames": 8, "data.fps": 4.0}
 LARGE_CLIPS = {"data.size": 112, "data.frames": 16}
 PAPER_SERIES = {"encoder": "sensorcnn", "optim.name": "adamw", "optim.lr": 1e-3}
@@ -91,7 +91,7 @@ def videos(name: str, known: str, batch: int, paper: Changes, smoke: bool = True
     """Videos: decoded once, then small clips on CPUs."""
     source = Source(name, known=known)
     tiny, small = ({**clips, "batch": batch} for clips in (TINY_CLIPS, SMALL_CLIPS))
-    quick = {"smoke": At(source, "videos", {**tiny, "epochs": 1}, note=f"24 x 24 pixels, {ABOUT_CLIPS}")}
+    quick = {"smoke": At(source, "videos", {**tiny, "epochs": 1}, note=f"32 x 32 pixels, {ABOUT_CLIPS}")}
     about = f"48 x 48 pixels, {ABOUT_CLIPS}, 6 minutes a run"
     return {
         **(quick if smoke else {}),

@@ -15,14 +15,14 @@ from novakind.data import Collection, from_arrays
 from novakind.discoverer import discover
 from novakind.encoders import build
 from novakind.errors import UserError
-from novakind.methods import METHODS, Batch, make_method
+from novakind.methods import METHODS, Batch, Stage, make_method
 from novakind.methods.autonovel import AutoNovel, early_layers, four_turns, same_ranks
 from novakind.methods.clusters import Clusters, student_t, target_distribution
 from novakind.methods.dtc import DTC, estimate_novel
 from novakind.methods.kcl import KCL, divergences
 from novakind.methods.mcl import pair_likelihood
 from novakind.methods.similarity import Similarity, novel_only, pseudo_labels, same_or_different
-from novakind.methods.spacing import equidistant
+from novakind.methods.spacing import corners_of, equidistant
 from novakind.model import Card, Model, load_model, predict, to_bytes
 from novakind.prior import Prior
 from novakind.progress import Reporter
@@ -255,6 +255,17 @@ def test_points_are_equidistant_and_near_their_centres(count):
 def test_equidistant_points_need_room():
     with pytest.raises(UserError, match=r"--dim 2 .* larger --dim"):
         make_method(Config(method="spacing", novel=5, dim=2), Prior.uniform(2, 5))
+
+
+def test_the_pull_is_bounded_while_the_corners_are_close_together():
+    """After very few epochs k-means finds centres that hardly differ, whatever the batches are like by then."""
+    method = make_method(Config(method="spacing", novel=3, dim=8), PRIOR)
+    collection = from_arrays(np.zeros((4, 5), np.float32), np.full(4, -1))
+    model = Model(Card("mlp", "linear", 8, 0.1, 2, tuple("abcde"), collection.modality.settings()))
+    method.begin(model, Stage("discover", 1))
+    corners_of(model).goal.copy_(1e-6 * torch.eye(8)[:3])
+    batch = Batch(torch.randn(64, 5), torch.empty(0, dtype=torch.long), 0.0, torch.arange(32))
+    assert 0 < method.loss(model, batch)["pull"].item() < 20
 
 
 # Stages and whole runs

@@ -7,7 +7,8 @@ unlabeled item is pulled to the point nearest to the mean of its two views. Cros
 
 Hyper-parameters: SHARE 0.5 of the epochs for known classes; SCALE 2: the corners are that many times as far from their
 middle as the k-means centres; PUSH 0.5 of the stage until they are reached; RATE 0.1 as factor on the learning rate.
-The squared distance to a point, in squares of a corner's distance from the middle, weighs as much as cross-entropy.
+The squared distance to a point, in squares of a corner's distance from the middle, weighs as much as cross-entropy;
+where the corners are nearer than half the spread of a batch, as after very few epochs, in squares of that half.
 
 Departures: the paper learns where the points are pushed by a loss of their own, here they go straight to the simplex
 that is turned closest to the k-means centres; views, encoder and optimiser are those that all methods here share. In
@@ -109,9 +110,9 @@ class Spacing(Supervised):
             corners = corners_of(model)
             points = corners(batch.progress / self.PUSH)
             nearest = torch.cdist((first + second).detach() / 2, points).argmin(1)
-            size = (corners.goal - corners.goal.mean(0)).square().sum(1).mean().clamp(min=1e-12)
-            distances = (torch.cat([first, second]) - points[nearest].repeat(2, 1)).square().sum(1)
-            terms["pull"] = distances.mean() / size
+            pulled = torch.cat([first, second])
+            size = torch.maximum(spread(corners.goal), spread(pulled.detach()) / self.SCALE**2).clamp(min=1e-12)
+            terms["pull"] = (pulled - points[nearest].repeat(2, 1)).square().sum(1).mean() / size
         return terms
 
     def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
@@ -127,6 +128,11 @@ def show(model: Model, points: Tensor, embedding: Embedding, labels: Labels) -> 
     nearest = cdist(embedding[labels < 0], means).argmin(1)
     groups = [np.vstack([point, embedding[labels < 0][nearest == number]]) for number, point in enumerate(means)]
     set_centres(model, embedding, labels, np.stack([group.mean(0) for group in groups]))
+
+
+def spread(points: Float[Tensor, "points dim"]) -> Float[Tensor, ""]:
+    """The mean squared distance from the middle."""
+    return (points - points.mean(0)).square().sum(1).mean()
 
 
 def corners_of(model: Model) -> Corners:
