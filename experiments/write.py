@@ -183,7 +183,7 @@ def protocols(data: str, lines: list[Line]) -> Iterator[str]:
         yield (
             f"{DATA[data].about.capitalize() + '. ' if DATA[data].about else ''}Split: {parts['split']}. First row: "
             f"{parts['labeled']:,} labeled and {parts['unlabeled']:,} unlabeled items to train on, {parts['tested']:,} "
-            f"tested, {run['epochs']} epochs."
+            f"tested, {run['epochs']} epoch{'s'[: run['epochs'] > 1]}."
         )
 
 

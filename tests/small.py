@@ -1,4 +1,4 @@
-"""Small pictures for tests: four kinds, told apart at a glance."""
+"""Small pictures for tests: four kinds, told apart at a glance, and plain ones."""
 
 from pathlib import Path
 
@@ -24,3 +24,10 @@ def shapes_folder(root: Path) -> None:
         folder = root / (("across", "down")[kind] if kind < 2 else "unlabeled")
         folder.mkdir(parents=True, exist_ok=True)
         Pillow.fromarray(picture).save(folder / f"{number}.png")
+
+
+def paint(file: Path, tone: int, side: int = 8) -> None:
+    """A picture of one tone, whatever the file is called."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("wb") as opened:  # Pillow would choose the format by a name that may be odd
+        Pillow.new("L", (side, side), tone).save(opened, "PNG")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+import literal
 import pytest
 import torch
 from hypothesis import given, settings
@@ -18,114 +19,33 @@ CLASSES = PRIOR.classes
 MEAN, COVARIANCE = PRIOR.mean().double(), PRIOR.covariance().double()
 
 
-# The paper, to the letter. P is K x B; P.T @ Q is B x B, and its trace the sum over items.
-
-
-def ln(P: Tensor) -> Tensor:
-    return P.log()
-
-
-def frobenius(A: Tensor) -> Tensor:
-    return torch.trace(A.T @ A).sqrt()
-
-
-def column_softmax(A: Tensor) -> Tensor:
-    return A.exp() / A.exp().sum(0, keepdim=True)
-
-
-def literal_cross_entropy(P: Tensor, labels: Tensor) -> Tensor:
-    target = torch.zeros_like(P)
-    for item, label in enumerate(labels.tolist()):
-        target[label, item] = 1
-    return -torch.trace(target.T @ ln(P)) / P.shape[1]
-
-
-def literal_entropy(P: Tensor) -> Tensor:
-    return -torch.trace(P.T @ ln(P)) / P.shape[1]
-
-
-def literal_sharpened(P: Tensor, sharpness: float) -> Tensor:
-    return -torch.trace(column_softmax(P / sharpness).T @ ln(P)) / P.shape[1]
-
-
-def literal_consistency(P: Tensor, Q: Tensor) -> Tensor:
-    return frobenius(P - Q) / P.shape[1]
-
-
-def literal_swapped(P: Tensor, Q: Tensor) -> Tensor:
-    return -(torch.trace(P.T @ ln(Q)) + torch.trace(Q.T @ ln(P))) / P.shape[1]
-
-
-def literal_mean(P: Tensor) -> Tensor:
-    return P @ torch.ones(P.shape[1], dtype=P.dtype) / P.shape[1]
-
-
-def literal_mean_kl(P: Tensor, target: Tensor) -> Tensor:
-    mean = literal_mean(P)
-    terms = [y * (torch.log(y) - torch.log(mean[k])) for k, y in enumerate(target) if y > 0]  # 0 ln 0 = 0
-    return torch.stack(terms).sum()
-
-
-def literal_covariance(P: Tensor) -> Tensor:
-    total = torch.zeros(P.shape[0], P.shape[0], dtype=P.dtype)
-    for item in range(P.shape[1]):
-        centred = P[:, item] - literal_mean(P)
-        total = total + torch.outer(centred, centred)
-    return total / P.shape[1]
-
-
-def literal_covariance_norm(P: Tensor, target: Tensor) -> Tensor:
-    return frobenius(literal_covariance(P) - target)
-
-
-# The authors' published code, in the same manner.
-
-
-def literal_mean_kl_one_sided(P: Tensor, target: Tensor) -> Tensor:
-    mean = literal_mean(P)
-    terms = [-torch.log(torch.clamp(mean[k] / y, max=1)) for k, y in enumerate(target) if y > 0]
-    return torch.stack(terms).mean()
-
-
-def literal_variance_diagonal(P: Tensor, target: Tensor) -> Tensor:
-    return (torch.diagonal(literal_covariance(P)) - torch.diagonal(target)).square().sum().sqrt()
-
-
-def literal_novel_entropy(P: Tensor, temperature: float) -> Tensor:
-    return literal_entropy(column_softmax(ln(P[KNOWN:]) / temperature))
-
-
-def literal_novel_mass(P: Tensor) -> Tensor:
-    return -torch.stack([torch.log(column[KNOWN:].sum()) for column in P.T]).mean()
-
-
 # Name -> (ours on rows of log-probabilities, the paper's on columns of probabilities), of one or two views.
 LABELS = torch.tensor([0, 1, 1, 4, 3, 0, 2, 2, 0])
 Pair = tuple[Callable[..., Tensor], Callable[..., Tensor]]
 ONE_VIEW: dict[str, Pair] = {
-    "cross_entropy": (lambda p: losses.cross_entropy(p, LABELS), lambda P: literal_cross_entropy(P, LABELS)),
-    "entropy": (losses.entropy, literal_entropy),
-    "sharpened": (lambda p: losses.sharpened(p, 0.1), lambda P: literal_sharpened(P, 0.1)),
-    "mean_kl": (lambda p: losses.mean_kl(p, MEAN), lambda P: literal_mean_kl(P, MEAN)),
+    "cross_entropy": (lambda p: losses.cross_entropy(p, LABELS), lambda P: literal.cross_entropy(P, LABELS)),
+    "entropy": (losses.entropy, literal.entropy),
+    "sharpened": (lambda p: losses.sharpened(p, 0.1), lambda P: literal.sharpened(P, 0.1)),
+    "mean_kl": (lambda p: losses.mean_kl(p, MEAN), lambda P: literal.mean_kl(P, MEAN)),
     "covariance_norm": (
         lambda p: losses.covariance_norm(p, COVARIANCE),
-        lambda P: literal_covariance_norm(P, COVARIANCE),
+        lambda P: literal.covariance_norm(P, COVARIANCE),
     ),
     "mean_kl_one_sided": (
         lambda p: losses.mean_kl_one_sided(p, MEAN),
-        lambda P: literal_mean_kl_one_sided(P, MEAN),
+        lambda P: literal.mean_kl_one_sided(P, MEAN),
     ),
     "variance_diagonal": (
         lambda p: losses.variance_diagonal(p, COVARIANCE),
-        lambda P: literal_variance_diagonal(P, COVARIANCE),
+        lambda P: literal.variance_diagonal(P, COVARIANCE),
     ),
-    "novel_entropy": (lambda p: losses.novel_entropy(p, KNOWN, 0.05), lambda P: literal_novel_entropy(P, 0.05)),
-    "novel_mass": (lambda p: losses.novel_mass(p, KNOWN), literal_novel_mass),
+    "novel_entropy": (lambda p: losses.novel_entropy(p, KNOWN, 0.05), lambda P: literal.novel_entropy(P, KNOWN, 0.05)),
+    "novel_mass": (lambda p: losses.novel_mass(p, KNOWN), lambda P: literal.novel_mass(P, KNOWN)),
 }
 TWO_VIEWS: dict[str, Pair] = {
-    "consistency_norm": (losses.consistency_norm, literal_consistency),
+    "consistency_norm": (losses.consistency_norm, literal.consistency),
     "consistency_mse": (losses.consistency_mse, lambda P, Q: torch.trace((P - Q).T @ (P - Q)) / P.numel()),
-    "swapped": (losses.swapped, literal_swapped),
+    "swapped": (losses.swapped, literal.swapped),
 }
 SHARP_SWAP = {"swapped_sharpened": losses.swapped_sharpened}
 BOTH = {**ONE_VIEW, **TWO_VIEWS}
@@ -161,7 +81,7 @@ def test_value_and_gradient_equal_those_of_the_formula(name: str, seed: int):
     ours, literal = BOTH[name]
     rows = logits(VIEWS[name], seed=seed)
     value = ours(*log_probs(rows))
-    expected = literal(*(column_softmax(row.T) for row in rows))
+    expected = literal(*(literal.column_softmax(row.T) for row in rows))
     torch.testing.assert_close(value, expected, rtol=1e-11, atol=1e-12)
     for mine, theirs in zip(torch.autograd.grad(value, rows), torch.autograd.grad(expected, rows), strict=True):
         torch.testing.assert_close(mine, theirs, rtol=1e-9, atol=1e-12)
@@ -176,9 +96,9 @@ def test_gradcheck(name: str):
 def test_swapped_sharpened_is_its_formula_with_fixed_targets():
     first, second = rows = logits(2)
     with torch.no_grad():
-        target_1, target_2 = (column_softmax(ln(column_softmax(row.T)) / 0.5) for row in rows)
-    P, Q = (column_softmax(row.T) for row in rows)
-    expected = -(torch.trace(target_1.T @ ln(Q)) + torch.trace(target_2.T @ ln(P))) / P.shape[1]
+        target_1, target_2 = (literal.column_softmax(literal.ln(literal.column_softmax(row.T)) / 0.5) for row in rows)
+    P, Q = (literal.column_softmax(row.T) for row in rows)
+    expected = -(torch.trace(target_1.T @ literal.ln(Q)) + torch.trace(target_2.T @ literal.ln(P))) / P.shape[1]
     value = losses.swapped_sharpened(*log_probs(rows), sharpness=0.5)
     torch.testing.assert_close(value, expected)
     for mine, theirs in zip(
@@ -189,10 +109,10 @@ def test_swapped_sharpened_is_its_formula_with_fixed_targets():
 
 def test_moments_equal_those_of_the_formula():
     (row,) = logits(1)
-    P = column_softmax(row.T)
+    P = literal.column_softmax(row.T)
     (logp,) = log_probs([row])
-    torch.testing.assert_close(losses.log_mean(logp).exp(), literal_mean(P))
-    torch.testing.assert_close(losses.covariance(logp), literal_covariance(P))
+    torch.testing.assert_close(losses.log_mean(logp).exp(), literal.mean(P))
+    torch.testing.assert_close(losses.covariance(logp), literal.covariance(P))
 
 
 def test_smoothing_moves_a_share_of_the_target_onto_all_classes():
