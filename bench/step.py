@@ -42,11 +42,12 @@ from novakind.modality.features import Features
 from novakind.modality.video import Video
 from novakind.model import Card, Model, predict
 from novakind.optim import make_optimizer
+from novakind.prepare import make_model, make_sampler
 from novakind.presets import PRESETS
 from novakind.prior import Prior
 from novakind.progress import Reporter
 from novakind.split import part
-from novakind.train import batches, make_model, make_sampler, move_towards, take_step
+from novakind.train import batches, move_towards, take_step
 
 
 class Times(NamedTuple):

@@ -83,7 +83,7 @@ class PredictCommand:
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """The run folder."""
     items: Annotated[tyro.conf.Positional[list[Path]], tyro.conf.arg(metavar="ITEM [ITEM ...]")]
-    """Files or folders of pictures, .csv manifests with a column path, or .npz files with an array X."""
+    """Files or folders of pictures, .csv or .parquet manifests with a column path, or .npz files with an array X."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """A .csv file to write; by default the table is printed."""
 

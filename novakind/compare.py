@@ -103,7 +103,7 @@ def check(source: Source, config: Config, seeds: int) -> None:
     if config.seed:
         raise UserError(f"--seed {config.seed} names a single run: give --seeds 3 for the seeds 0, 1 and 2")
     if not source.data:
-        raise UserError("no data are given: name a folder, a .csv manifest, an .npz file or a data set after compare")
+        raise UserError("no data are given: name a folder, a manifest, an .npz file or a data set after compare")
     if not (source.known or source.truth):
         raise UserError(
             f"{source.data} has no hidden truth, so no method can be scored: "

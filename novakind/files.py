@@ -1,8 +1,7 @@
-"""Items on disk: a folder tree, a CSV manifest or an .npz file becomes a Collection."""
+"""Items on disk: a folder tree, a manifest or an .npz file becomes a Collection."""
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from PIL import Image as Pillow
 
 from novakind.data import SHORTEST, Collection, encode_labels, from_arrays
 from novakind.errors import UnreadableError, UserError
+from novakind.manifest import MANIFESTS, read_manifest
 from novakind.modality import Modality
 from novakind.modality.clips import look
 from novakind.modality.image import Image, open_rgb
@@ -50,14 +50,14 @@ AS_THEY_ARE = Reading()
 def load(
     path: Path, store: Path, reading: Reading = AS_THEY_ARE, watch: Watch = lambda done, total: None
 ) -> Collection:
-    """A folder tree, a CSV manifest or an .npz as a Collection; files are decoded into the folder `store`."""
+    """A folder tree, a manifest or an .npz as a Collection; files are decoded into the folder `store`."""
     if path.is_dir():
         names, labels, passed_over = _walk(path)
         collection = _from_files(path.resolve().name, path, names, labels, store, reading, watch)
         return replace(collection, skipped=(*collection.skipped, *passed_over))
     if not path.exists():
-        raise UserError(f"{path} does not exist: give a folder, a .csv manifest or an .npz file")
-    if path.suffix.lower() == ".csv":
+        raise UserError(f"{path} does not exist: give a folder, a .csv or .parquet manifest, or an .npz file")
+    if path.suffix.lower() in MANIFESTS:
         names, labels = read_manifest(path)
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
@@ -73,7 +73,7 @@ def load(
             )
         X, y = _read_npz(path)
         return from_arrays(X, y, name=path.stem)
-    raise UserError(f"{path} is neither a folder, a .csv manifest nor an .npz file: give one of those")
+    raise UserError(f"{path} is neither a folder, a .csv or .parquet manifest nor an .npz file: give one of those")
 
 
 def _walk(root: Path) -> tuple[list[str], list[str], list[tuple[str, str]]]:
@@ -96,36 +96,6 @@ def _walk(root: Path) -> tuple[list[str], list[str], list[tuple[str, str]]]:
             f"and the rest into {UNLABELED}/"
         )
     return names, labels, passed_over
-
-
-def read_manifest(path: Path, labels: bool = True) -> tuple[list[str], list[str]]:
-    """The columns `path` and `label` of a CSV file; without `labels` the second may be absent."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except OSError as error:
-        raise UserError(f"{path} cannot be opened ({error.strerror}): give a .csv file with a column path") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path} cannot be read as UTF-8 CSV ({error}): save it as CSV with UTF-8 encoding") from None
-    if not rows:
-        raise UserError(f"{path} holds no row: give a header path,label and one row an item")
-    for column in ("path", "label") if labels else ("path",):
-        if column not in rows[0]:
-            found = ", ".join(str(name) for name in rows[0])
-            raise UserError(
-                f'{path} has no column "{column}" among those it has ({found}): its first line must be path,label, '
-                "with commas between"
-            )
-    return [row["path"] or "" for row in rows], [(row.get("label") or "").strip() for row in rows]
-
-
-def is_manifest(path: Path) -> bool:
-    """Whether a CSV file lists items, by a column `path`; one that holds a recording has none."""
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            return "path" in file.readline().strip().split(",")
-    except (OSError, UnicodeDecodeError):
-        return False
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from novakind.data import as_items
 from novakind.errors import UnreadableError, UserError
-from novakind.files import is_manifest, read_arrays, read_manifest
+from novakind.files import read_arrays
+from novakind.manifest import MANIFESTS, is_manifest, read_manifest
 from novakind.model import Model
 
 
@@ -35,7 +36,7 @@ def read_items(
             if "X" not in arrays:
                 raise UserError(f"{path} has no array X: write it with numpy.savez(path, X=...)")
             yield [str(number) for number in range(len(arrays["X"]))], fitting_rows(arrays["X"], model, str(path))
-        elif path.suffix.lower() == ".csv" and (model.modality.kind != "series" or is_manifest(path)):
+        elif path.suffix.lower() in MANIFESTS and (model.modality.kind != "series" or is_manifest(path)):
             files += [(name, path.parent / name) for name in read_manifest(path, labels=False)[0]]
         elif path.is_dir():
             found = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))

@@ -24,8 +24,8 @@ class Source:
     """The data, and for benchmarks the protocol."""
 
     data: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DATA")] = ""
-    """A folder (one sub-folder for each known class, the rest in unlabeled/), a .csv manifest with the columns path and
-    label, an .npz with arrays X and y, or the name of a data set."""
+    """A folder (one sub-folder for each known class, the rest in unlabeled/), a .csv or .parquet manifest with the
+    columns path and label, an .npz with arrays X and y, or the name of a data set."""
     size: int = 0
     """Side of pictures and videos in pixels; 0 chooses by the files, at most 64."""
     window: str = ""
@@ -96,7 +96,7 @@ def load_named(name: str, root: Path, reading: Reading, watch: Callable[[int, in
 def gather(source: Source, store: Path, val: float, watch: Callable[[int, int], None]) -> tuple[Collection, Split]:
     """Load, hide, impose, divide: the same source always gives the same items in the same order."""
     if not source.data:
-        raise UserError("no data are given: name a folder, a .csv manifest, an .npz file or a data set after discover")
+        raise UserError("no data are given: name a folder, a manifest, an .npz file or a data set after discover")
     if source.size and not 8 <= source.size <= 1024:
         raise UserError(
             f"--size {source.size} is out of range, it must be from 8 to 1024: give --size 64, or leave it out"
@@ -109,7 +109,7 @@ def gather(source: Source, store: Path, val: float, watch: Callable[[int, int], 
     else:
         if not path.exists() and not path.suffix:
             raise UserError(
-                f"{path} does not exist: give a folder, a .csv manifest, an .npz file, "
+                f"{path} does not exist: give a folder, a .csv or .parquet manifest, an .npz file, "
                 f"or the name of a data set ({', '.join(DATASETS)})"
             )
         collection = load(path, store, reading, watch)

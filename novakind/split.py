@@ -10,7 +10,7 @@ from jaxtyping import Bool, Int
 
 from novakind.data import Collection
 from novakind.errors import UserError
-from novakind.files import read_manifest
+from novakind.manifest import read_manifest
 from novakind.prior import Prior
 
 Indices = Int[np.ndarray, " _"]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -17,14 +15,12 @@ from novakind import metrics
 from novakind.collapse import check_finite, diagnose, distrust
 from novakind.config import Config
 from novakind.data import Collection
-from novakind.encoders.fastnet import FastNet
-from novakind.encoders.weights import load_weights
-from novakind.errors import UserError
 from novakind.memory import keep_memory
 from novakind.methods import Batch, Embedded, Method, Stage, make_method
-from novakind.model import CUSTOM, Card, Model, predict
+from novakind.model import Model, predict
 from novakind.optim import make_optimizer, set_lr
 from novakind.pace import affordable
+from novakind.prepare import derive, make_model, make_sampler
 from novakind.prior import Prior
 from novakind.progress import Reporter
 from novakind.run import Run
@@ -120,70 +116,6 @@ def take_step(model: Model, method: Method, optimizer: torch.optim.Optimizer, ba
     return {name: term.item() for name, term in terms.items()}
 
 
-def make_sampler(collection: Collection, split: Split, config: Config) -> Sampler:
-    """Batches of the training part; a collection that lacks one of the two kinds of items is refused."""
-    labels = collection.labels[split.train]
-    if not (labels >= 0).any():
-        raise UserError(
-            f"{collection.name} has no labeled item, but novakind learns what a class is from known ones: "
-            "put some items into folders named after their class"
-        )
-    if not (labels < 0).any():
-        raise UserError(
-            f"{collection.name} has no unlabeled item, so there is nothing to discover: "
-            "put the items to sort into a folder named unlabeled, or hide classes with --known"
-        )
-    return Sampler(
-        split.train[labels >= 0], split.train[labels < 0], config.batch, config.novel, config.proportionate, config.seed
-    )
-
-
-def make_model(
-    collection: Collection, split: Split, config: Config, report: Reporter, encoder: nn.Module | None = None
-) -> Model:
-    """The untrained model, the same for the same seed."""
-    torch.manual_seed(derive(config.seed))
-    categories = (*collection.classes, *new_names(collection.classes, config.novel))
-    settings = collection.modality.settings()
-    name = config.encoder if encoder is None else CUSTOM
-    if config.flips and collection.modality.kind not in ("image", "video"):
-        raise UserError("--flips is for pictures and videos, and these items have no mirror image: leave it out")
-    card = Card(name, config.head, config.dim, config.tau, len(collection.classes), categories, settings, config.flips)
-    model = Model(card, encoder)
-    if isinstance(model.encoder, FastNet):
-        some = split.train[:: max(1, len(split.train) // 2000)]
-        model.encoder.whiten(model.modality.normalise(model.modality.collate(collection.items[some])))
-    check_small_views(model, config)
-    if config.encoder_weights:
-        for left_out in load_weights(model.encoder, Path(config.encoder_weights)):
-            report.say(f"{config.encoder_weights}: {left_out}")
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise UserError("--device cuda is asked for, but torch finds no GPU: give --device auto")
-    cuda = config.device != "cpu" and torch.cuda.is_available()
-    return model.to("cuda" if cuda else "cpu")
-
-
-@torch.no_grad()
-def check_small_views(model: Model, config: Config) -> None:
-    """Refuse views in the first part of the training that the encoder cannot take."""
-    small = config.image.small if model.modality.kind == "image" else 0
-    if not small:
-        return
-    try:
-        model.eval()(torch.zeros(2, 3, small, small))
-    except RuntimeError:
-        raise UserError(
-            f"--image.small {small} is too small for the encoder {config.encoder}: give more pixels, or 0 for full size"
-        ) from None
-    model.train()
-
-
-def new_names(known: tuple[str, ...], novel: int) -> list[str]:
-    """new-1, new-2, ... without the names that known classes have already, as they may in a second round."""
-    free = (name for number in itertools.count(1) if (name := f"new-{number}") not in known)
-    return list(itertools.islice(free, novel))
-
-
 def plan(collection: Collection, split: Split, config: Config, prior: Prior, sampler: Sampler, model: Model) -> int:
     """The number of epochs: as asked for, else by the time that may be taken, else by the amount of data."""
     if config.epochs or not config.minutes:
@@ -217,11 +149,6 @@ def embed(model: Model, collection: Collection, split: Split) -> Embedded:
 def choose_epochs(steps: int) -> int:
     """About 600 steps, but never fewer than 30 epochs."""
     return max(30, round(600 / steps))
-
-
-def derive(*numbers: int) -> int:
-    """One seed from several numbers."""
-    return int(np.random.SeedSequence(numbers).generate_state(1)[0])
 
 
 def batches(

@@ -1,11 +1,16 @@
 """Collections from folders, manifests and arrays."""
 
+import math
 import os
+import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pytest
+from pyarrow import parquet
 from small import paint
 
 from novakind.data import Collection, encode_labels, from_arrays
@@ -80,8 +85,8 @@ def test_odd_names_of_classes_and_files(tmp_path, odd):
     [
         (lambda root: root.mkdir(), "holds no file in a sub-folder: put known items into one folder for each class"),
         (lambda root: paint(root / "loose.png", 1), "holds no file in a sub-folder"),
-        (lambda root: None, "does not exist: give a folder, a .csv manifest or an .npz file"),
-        (lambda root: root.write_text("x"), "is neither a folder, a .csv manifest nor an .npz file"),
+        (lambda root: None, "does not exist: give a folder, a .csv or .parquet manifest, or an .npz file"),
+        (lambda root: root.write_text("x"), "is neither a folder, a .csv or .parquet manifest nor an .npz file"),
     ],
 )
 def test_no_data_in_one_sentence(tmp_path, make, message):
@@ -145,8 +150,8 @@ def test_a_manifest_may_name_missing_files_and_leave_labels_out(tmp_path):
     ("content", "message"),
     [
         (b"", "holds no row"),
-        (b"path,label\n", "holds no row: give a header path,label and one row an item"),
-        (b"file,label\na.png,cat\n", 'has no column "path" among those it has .file, label.: its first line must be'),
+        (b"path,label\n", "holds no row: give the columns path and label, and one row an item"),
+        (b"file,label\na.png,cat\n", 'has no column "path" among those it has .file, label.: it needs path and label'),
         (b"path;label\na.png;cat\n", 'has no column "path"'),
         (b"path,class\na.png,cat\n", 'has no column "label"'),
         ("path,label\nä.png,cat\n".encode("latin-1"), "cannot be read as UTF-8 CSV .*: save it as CSV with UTF-8"),
@@ -157,6 +162,43 @@ def test_a_manifest_may_name_missing_files_and_leave_labels_out(tmp_path):
 def test_a_broken_manifest_in_one_sentence(tmp_path, content, message):
     with pytest.raises(UserError, match=message):
         manifest(tmp_path, content)
+
+
+@pytest.mark.parametrize(
+    ("given", "classes"),
+    [
+        (["cat", None, "dog"], ("cat", "dog")),
+        ([1.0, math.nan, 3.0], ("1", "3")),  # as pandas writes whole numbers with a gap
+        (pyarrow.array(["cat", "", "dog"]).dictionary_encode(), ("cat", "dog")),
+    ],
+    ids=["text", "numbers", "categories"],
+)
+def test_a_parquet_manifest(tmp_path, given, classes):
+    for name, tone in (("a.png", 10), ("b.png", 20), ("c.png", 30)):
+        paint(tmp_path / name, tone)
+    file = tmp_path / "list.parquet"
+    parquet.write_table(pyarrow.table({"note": [1, 2, 3], "label": given, "path": ["a.png", "b.png", "c.png"]}), file)
+    collection = load(file, tmp_path / "store")
+    assert labels(collection) == {"a.png": classes[0], "b.png": None, "c.png": classes[1]}
+    assert list(tones(collection).values()) == [10, 20, 30]
+
+
+def test_a_broken_parquet_manifest_in_one_sentence(tmp_path, monkeypatch):
+    file = tmp_path / "list.parquet"
+    for columns, message in (
+        ({"file": ["a.png"], "note": [1]}, r'no column "path" among those it has \(file, note\)'),
+        ({"path": ["a.png"], "note": [1]}, r'no column "label" among those it has \(path, note\)'),
+        ({"path": [], "label": []}, "holds no row"),
+    ):
+        parquet.write_table(pyarrow.table(columns), file)
+        with pytest.raises(UserError, match=message):
+            load(file, tmp_path / "store")
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(UserError, match="is no Parquet file, or damaged"):
+        load(file, tmp_path / "store")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UserError, match=re.escape("pip install 'novakind[parquet]', or save it as CSV")):
+        load(file, tmp_path / "store")
 
 
 # Arrays

@@ -7,9 +7,9 @@ import novakind
 
 LAYERS = """
     errors memory prior losses heads vmf metrics modality encoders
-    config presets store data files activities actions datasets split source sampler model inbox optim methods pace
-    collapse run
-    progress fetch train discoverer discovery export report workflow verbs demo
+    config presets store data manifest files activities actions datasets split source sampler model inbox optim
+    methods pace collapse run
+    progress fetch prepare train discoverer discovery export report workflow verbs demo
     picture curves scoreboard compare help cli
 """.split()  # noqa: SIM905 easier to read than quotes
 ROOT = Path(novakind.__file__).parent

@@ -204,6 +204,10 @@ def test_flips_predict_an_item_and_its_mirror_image_alike(frames):
     vectors = from_arrays(rng.normal(size=(60, 4)), np.where(np.arange(60) < 30, 0, -1))
     with pytest.raises(UserError, match="--flips is for pictures and videos"):
         fit(vectors, part(vectors, 0.0, 0.0), config)
+    kind = collection.modality.kind
+    letters = replace(config, **{kind: replace(getattr(config, kind), flip=False)})
+    with pytest.raises(UserError, match=f"--no-{kind}.flip keeps them apart: give --no-flips"):
+        fit(collection, split, letters)
 
 
 def test_views_that_the_encoder_cannot_take_are_refused():
