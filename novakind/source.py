@@ -51,7 +51,7 @@ class Source:
     """How the parts kept out are chosen: random (item by item), or whole groups, e.g. subject or trial for data sets
     that name them, file for windows of recordings. The default is an official test part, else groups, else random."""
     known: str = ""
-    """Benchmark on labeled data: which classes stay labeled (5 = the first five, random:5, or names a,b,c); the
+    """Benchmark on labeled data: which classes stay labeled (5 = the first five, random:5, or names a,b,"c, d"); the
     others are hidden and become the new ones."""
     impose: str = ""
     """Benchmark: leave out unlabeled items until the hidden classes have these shares, e.g. 1/2,1/4,1/4."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -144,7 +145,8 @@ def subset(collection: Collection, chosen: Indices) -> Collection:
 def hide(collection: Collection, known: str, seed: int = 0) -> Collection:
     """Make classes novel: keep the labels of some and remove those of all other items.
 
-    `known` is a number ("5": the first five classes), names ("bird,cat,deer"), or "random:5" (five drawn by `seed`).
+    `known` is a number ("5": the first five classes), names ("bird,cat,deer"; one that
+    has a comma stands in quotes), or "random:5" (five drawn by `seed`).
     """
     names = collection.truth_classes
     if known.isdecimal() or known.startswith("random:"):
@@ -161,7 +163,8 @@ def hide(collection: Collection, known: str, seed: int = 0) -> Collection:
         )
         kept = sorted(int(number) for number in list(order)[: int(count)])
     else:
-        wanted = list(dict.fromkeys(name.strip() for name in known.split(",")))
+        parts = re.findall(r'\s*"([^"]*)"\s*|([^,]+)', known)
+        wanted = list(dict.fromkeys(quoted or plain.strip() for quoted, plain in parts)) or [""]
         missing = [name for name in wanted if name not in names]
         if missing:
             raise UserError(f'--known names "{missing[0]}", which is no class here: choose from {", ".join(names)}')

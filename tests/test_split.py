@@ -58,6 +58,12 @@ def test_hide_by_number_or_names(known, classes, hidden):
     consistent(result, collection)
 
 
+def test_a_name_with_a_comma_stands_in_quotes():
+    collection = from_arrays(np.zeros((4, 2)), np.array(["lying, face up", "lying", "sitting", "standing"]))
+    assert hide(collection, 'sitting, "lying, face up" ,standing').classes == ("sitting", "lying, face up", "standing")
+    assert hide(collection, '"lying"').classes == ("lying",)
+
+
 def test_hide_at_random_by_seed():
     collection = labeled()
     drawn = [hide(collection, "random:3", seed) for seed in range(12)]
@@ -76,6 +82,7 @@ def test_hide_at_random_by_seed():
         ("random:6", "--known random:6 must name from 1 to 5"),
         ("random:x", "--known random:x must name"),
         ("²", "which is no class here"),
+        (",", '--known names "", which is no class here'),
         ("cat,dog", '--known names "dog", which is no class here: choose from airplane, bird'),
         (",".join(NAMES), "--known names every class, but some must become novel"),
         (",".join([*NAMES, "cat"]), "--known names every class"),
