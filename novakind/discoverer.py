@@ -210,16 +210,16 @@ class Discoverer(ClusterMixin, BaseEstimator):
         return predict(self.model_, rows)
 
 
-def change(config: Any, name: str, value: Any) -> Any:
-    """The settings with one of them, by dotted name, replaced."""
+def change(config: Any, name: str, value: Any, within: str = "") -> Any:
+    """The settings with one of them, by dotted name, replaced; `within` is what stands before the name in messages."""
     first, _, rest = name.partition(".")
     kinds = {each.name: each.type for each in fields(config)} if hasattr(config, "__dataclass_fields__") else {}
     if first not in kinds:
-        raise UserError(f'"{name}" is no setting: see the fields of novakind.config.Config')
+        raise UserError(f'"{within}{name}" is no setting: see the fields of novakind.config.Config')
     if rest:
-        return replace(config, **{first: change(getattr(config, first), rest, value)})
+        return replace(config, **{first: change(getattr(config, first), rest, value, f"{within}{first}.")})
     if not is_a(value, kinds[first]):
-        raise UserError(f"{name} = {value!r} is of the wrong type: see the fields of novakind.config.Config")
+        raise UserError(f"{within}{name} = {value!r} is of the wrong type: see the fields of novakind.config.Config")
     return replace(config, **{first: value})
 
 
