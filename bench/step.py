@@ -150,7 +150,7 @@ class Bench:
             batch = self.drawn[turn % len(self.drawn)]
             policy = self.config.video if modality.kind == "video" else self.config.image.at(batch.progress)
             with timed("draw items"):
-                labeled, unlabeled = next(iter(self.sampler.epoch(0)))
+                labeled, unlabeled, _ = next(iter(self.sampler.epoch(0)))
                 rows = np.concatenate([labeled, unlabeled, unlabeled])
             with torch.no_grad(), timed("read"):
                 x = modality.collate(self.collection.items[rows])

@@ -121,6 +121,9 @@ class Config:
     """joint: labeled and unlabeled items in one step; alternating: one step each in turn."""
     proportionate: bool = False
     """Labeled items in a step in proportion to how many there are, instead of as many as unlabeled ones."""
+    pair: str = ""
+    """What two unlabeled items must have in common for one to serve as the other's second view, where the data name it:
+    take, in mpsc-arl, is the moment that three cameras filmed. By default an item's second view is the item itself."""
     val: float = 0.1
     """Share of the items kept out of training to watch it."""
     ema: float = 0.0

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from novakind.config import Config
-from novakind.data import Collection
+from novakind.data import Collection, Labels
 from novakind.encoders.fastnet import FastNet
 from novakind.encoders.weights import load_weights
 from novakind.errors import UserError
@@ -36,9 +36,25 @@ def make_sampler(collection: Collection, split: Split, config: Config) -> Sample
             f"{collection.name} has no unlabeled item, so there is nothing to discover: "
             "put the items to sort into a folder named unlabeled, or hide classes with --known"
         )
-    return Sampler(
-        split.train[labels >= 0], split.train[labels < 0], config.batch, config.novel, config.proportionate, config.seed
-    )
+    labeled, unlabeled = split.train[labels >= 0], split.train[labels < 0]
+    partners = groups_of(collection, config.pair)[unlabeled] if config.pair else None
+    if partners is not None and len(np.unique(partners)) == len(partners):
+        raise UserError(
+            f"--pair {config.pair} finds no partner: no two unlabeled items to train on have one {config.pair} in "
+            "common; leave it out"
+        )
+    return Sampler(labeled, unlabeled, config.batch, config.novel, config.proportionate, config.seed, partners)
+
+
+def groups_of(collection: Collection, kind: str) -> Labels:
+    """What the items have in common, by its name."""
+    if kind not in collection.groups:
+        known = ", ".join(collection.groups)
+        raise UserError(
+            f"--pair {kind} is not to be had, as nothing here says which items have one {kind} in common: "
+            + (f"choose from {known}, or leave it out" if known else "leave it out")
+        )
+    return collection.groups[kind]
 
 
 def make_model(

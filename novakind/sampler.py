@@ -6,6 +6,7 @@ Nothing here has state, so a resumed run draws exactly what the uninterrupted on
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Int
@@ -24,15 +25,33 @@ def check_batch(batch: int, novel: int) -> None:
         )
 
 
+class Drawn(NamedTuple):
+    """The numbers of a step's items."""
+
+    labeled: Indices
+    unlabeled: Indices
+    second: Indices
+    """What the second view of each unlabeled item is taken from: the item itself, or a partner."""
+
+
 class Sampler:
     """Epochs over the unlabeled items; labeled ones are drawn alongside, in as many rounds as it takes.
 
     A step holds `batch` items of each kind; `proportionate` shares out the same sum as the data are shared out, but
-    never leaves fewer than ten unlabeled items for each novel class.
+    never leaves fewer than ten unlabeled items for each novel class. `partners` numbers what unlabeled items have in
+    common, e.g. the moment that several cameras filmed: another item with that number then stands in for the second
+    view, where there is one.
     """
 
     def __init__(
-        self, labeled: Indices, unlabeled: Indices, batch: int, novel: int, proportionate: bool = False, seed: int = 0
+        self,
+        labeled: Indices,
+        unlabeled: Indices,
+        batch: int,
+        novel: int,
+        proportionate: bool = False,
+        seed: int = 0,
+        partners: Indices | None = None,
     ) -> None:
         check_batch(batch, novel)
         if len(unlabeled) < 10 * novel:
@@ -46,15 +65,31 @@ class Sampler:
         self.unlabeled_batch = min(wanted, len(unlabeled))
         self.labeled_batch = total - wanted
         self.steps = len(unlabeled) // self.unlabeled_batch
+        self.partners = partners
 
-    def epoch(self, number: int) -> Iterator[tuple[Indices, Indices]]:
-        """(labeled, unlabeled) item numbers of each step."""
+    def epoch(self, number: int) -> Iterator[Drawn]:
+        """The items of each step."""
         rng = np.random.default_rng([self.seed, 4, number])
-        unlabeled = rng.permutation(self.unlabeled)
+        order = rng.permutation(len(self.unlabeled))
+        unlabeled = second = self.unlabeled[order]
         rounds = -(-self.steps * self.labeled_batch // len(self.labeled))
         labeled = np.concatenate([rng.permutation(self.labeled) for _ in range(rounds)])
+        if self.partners is not None:
+            second = self.unlabeled[others(self.partners, rng)[order]]
         for step in range(self.steps):
-            yield (
-                labeled[step * self.labeled_batch : (step + 1) * self.labeled_batch],
-                unlabeled[step * self.unlabeled_batch : (step + 1) * self.unlabeled_batch],
+            place = slice(step * self.unlabeled_batch, (step + 1) * self.unlabeled_batch)
+            yield Drawn(
+                labeled[step * self.labeled_batch : (step + 1) * self.labeled_batch], unlabeled[place], second[place]
             )
+
+
+def others(groups: Indices, rng: np.random.Generator) -> Indices:
+    """For each place one of the other places of its group, all equally likely; itself where it is alone."""
+    order = np.argsort(groups, kind="stable")  # groups side by side
+    _, group, count = np.unique(groups, return_inverse=True, return_counts=True)
+    start = np.cumsum(count) - count
+    rank = np.empty(len(groups), dtype=np.int64)
+    rank[order] = np.arange(len(groups))
+    size = count[group]
+    steps = rng.integers(1, np.maximum(size, 2))  # 1 to size - 1; of one that is alone 1, which leads back to it
+    return order[start[group] + (rank - start[group] + steps) % size]

@@ -24,7 +24,7 @@ from novakind.prepare import derive, make_model, make_sampler
 from novakind.prior import Prior
 from novakind.progress import Reporter
 from novakind.run import Run
-from novakind.sampler import Sampler
+from novakind.sampler import Drawn, Sampler
 from novakind.split import Split
 
 
@@ -156,18 +156,18 @@ def batches(
     model: Model,
     stage: Stage,
     config: Config,
-    items: tuple[np.ndarray, np.ndarray],
+    items: Drawn,
     progress: float,
 ) -> Iterator[Batch]:
     """One batch of all items of a step, or one of each kind in turn; unlabeled items in two independent views."""
-    labeled, unlabeled = (
-        part if wanted else part[:0] for part, wanted in zip(items, (stage.labeled, stage.unlabeled), strict=True)
-    )
-    turns = [(labeled, unlabeled)]
+    none = items.labeled[:0]
+    labeled = items.labeled if stage.labeled else none
+    unlabeled, second = (items.unlabeled, items.second) if stage.unlabeled else (none, none)
+    turns = [(labeled, unlabeled, second)]
     if config.steps == "alternating" and len(labeled) and len(unlabeled):
-        turns = [(labeled, unlabeled[:0]), (labeled[:0], unlabeled)]
-    for with_label, without in turns:
-        rows = np.concatenate([with_label, without, without])
+        turns = [(labeled, none, none), (none, unlabeled, second)]
+    for with_label, without, again in turns:
+        rows = np.concatenate([with_label, without, again])
         x = views(model, collection.items, rows, config, progress)
         labels = torch.from_numpy(collection.labels[with_label]).to(model.device)
         yield Batch(x.to(model.device), labels, progress, torch.from_numpy(without).to(model.device))

@@ -8,10 +8,12 @@ import pytest
 from footage import evenly, numbered, write_video
 
 from novakind.actions import ACTIONS, MPSC_ARL, choose, store_of
+from novakind.config import Config
 from novakind.datasets import DATASETS
 from novakind.errors import UserError
 from novakind.files import Reading
 from novakind.modality.video import Video
+from novakind.prepare import make_sampler
 from novakind.source import Source, gather
 from novakind.split import hide, part
 
@@ -147,6 +149,16 @@ def test_mpsc_arl_names_who_when_and_from_where(videos):
     takes = part(collection, 0.2, 0.2, by="take")
     kinds = [set(collection.groups["take"][numbers]) for numbers in (takes.train, takes.val, takes.test)]
     assert sum(map(len, kinds)) == len(set.union(*kinds)) == 40
+
+
+def test_another_camera_may_give_the_second_view(videos):
+    collection = hide(DATASETS["mpsc-arl"](videos, SMALL), "5")
+    split = part(collection, 0.0, 0.0)
+    for drawn in make_sampler(collection, split, Config(novel=5, batch=50, pair="take")).epoch(0):
+        for item, partner in zip(drawn.unlabeled, drawn.second, strict=True):
+            mine, other = (collection.paths[number].rsplit("_", 1) for number in (item, partner))
+            assert mine[0] == other[0]
+            assert mine[1] != other[1]
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,35 @@ def test_finds_hidden_blobs():
     assert novel_acc(blobs(), QUICK) > 0.95
 
 
+def filmed(classes: int = 6, known: int = 3, moments: int = 60) -> Collection:
+    """Moments of each class seen by two cameras, to which nothing looks alike but that the moment is one."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(classes, 2, 16)) * 4
+    truth, camera = np.repeat(np.arange(classes), 2 * moments), np.tile([0, 1], classes * moments)
+    X = centres[truth, camera] + rng.normal(size=(len(truth), 16))
+    collection = from_arrays(X, np.where(truth < known, truth, -1), "filmed")
+    names = tuple(str(number) for number in range(classes))
+    take = np.arange(classes * moments).repeat(2)
+    return replace(collection, truth=truth, truth_classes=names, groups={"take": take, "view": np.arange(len(truth))})
+
+
+def test_two_cameras_are_joined_by_the_moments_that_both_have_filmed():
+    assert novel_acc(filmed(), replace(QUICK, pair="take")) > 0.95
+    assert novel_acc(filmed(), QUICK) < 0.8  # six clouds, three categories: nothing says which belong together
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ("day", "--pair day is not to be had, as nothing here says .*: choose from take, view, or leave it out"),
+        ("view", "--pair view finds no partner: .*; leave it out"),
+    ],
+)
+def test_pairs_that_cannot_be_are_refused(pair, message):
+    with pytest.raises(UserError, match=message):
+        fit(filmed(), part(filmed(), 0.1, 0.2), replace(QUICK, pair=pair))
+
+
 @pytest.mark.parametrize(
     "change",
     [
