@@ -105,10 +105,14 @@ def section(
         return
     yield f"`python -m experiments {exhibit.name} --scale {scale}`\n"
     yield from (f"{text}\n" for text in (claim(exhibit), exhibit.note, told.get(exhibit.name, "")) if text)
-    for data, beside in exhibit.data.items():
-        lines = lines_of(exhibit, scale, results, data, beside)
+    every = {data: lines_of(exhibit, scale, results, data, beside) for data, beside in exhibit.data.items()}
+    for data, lines in every.items():
+        beside = exhibit.data[data]
         if not any(line.runs or line.reported.novel is not None for line in lines):
             yield f"**{data}**: {NOT_RUN}.\n"
+            continue
+        if not any(line.runs for line in lines) and (other := stand_in(data, exhibit, every)):
+            yield f"**{data}**: {NOT_RUN}; the paper's numbers stand beside those on {other}.\n"
             continue
         named = DATA[data].at[scale].title if scale in DATA[data].at else ""
         yield f"**{named or data}**" + (f", beside the paper's {beside}" if beside != (named or data) else "") + "\n"
@@ -119,6 +123,19 @@ def section(
             if (name := figure_name(exhibit, data, kind)) in drawn:
                 yield f"\n![{named or data}: {KINDS[kind][0]}]({link(name)})"
         yield ""
+
+
+def stand_in(data: str, exhibit: Exhibit, every: dict[str, list[Line]]) -> str:
+    """Another data set that was run and has all that the paper reports of this one beside it; empty where none is."""
+    for other, lines in every.items():
+        same = other != data and exhibit.data[other] == exhibit.data[data] and any(line.runs for line in lines)
+        if same and numbers_of(every[data]) <= numbers_of(lines):
+            return other
+    return ""
+
+
+def numbers_of(lines: list[Line]) -> set[paper.Reported]:
+    return {line.reported for line in lines} - {paper.Reported()}
 
 
 def claim(exhibit: Exhibit) -> str:

@@ -327,6 +327,20 @@ def test_the_report_is_written_from_the_cells_alone(blobs):
     assert sorted(drawn[0].parent.glob("*.svg")) == drawn
 
 
+def test_numbers_that_stand_beside_other_data_are_not_shown_twice():
+    exhibit, run = EXHIBITS["table3"], {"metrics": {}}
+
+    def line(name: str, novel: float | None, *runs: dict) -> Line:
+        return Line(Row(name), paper.Reported(None, novel), list(runs))
+
+    shar, mobiact = [line("Ours", 70.2), line("UNO", 64.2), line("upper bound", None)], [line("Ours", 70.2, run)]
+    assert write.stand_in("SHAR", exhibit, {"SHAR": shar, "MobiAct": mobiact}) == ""  # a number would be lost
+    mobiact.append(line("UNO", 64.2))
+    assert write.stand_in("SHAR", exhibit, {"SHAR": shar, "MobiAct": mobiact}) == "MobiAct"
+    assert write.stand_in("SHAR", exhibit, {"SHAR": shar, "16 classes of UCF101": mobiact}) == ""  # beside another set
+    assert write.stand_in("SHAR", exhibit, {"SHAR": shar, "MobiAct": [line("Ours", 70.2), *shar]}) == ""  # not run
+
+
 def confused(counts, known=1):
     classes = ["old", "dog", "horse", "ship"]
     categories = ["old", *(f"new-{number + 1}" for number in range(len(counts[0]) - known))]
