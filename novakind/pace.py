@@ -17,7 +17,8 @@ def affordable(
     rehearse: Callable[[int], Callable[[float], None]],
     watch: Callable[[], object],
 ) -> int:
-    """Epochs of `steps` steps each that fit, spent in the proportions of these `stages`; at least 1.
+    """Epochs of `steps` steps each that come nearest to so many minutes, spent in the proportions of these `stages`; at
+    least 1. Rounded to either side: of few, long epochs methods would else lose unequal parts of an equal budget.
 
     `rehearse(i)` sets stage i up on a copy of the model and gives a function that takes a step as at that point of the
     stage, from 0 to 1; `watch()` is what follows each epoch.
@@ -33,7 +34,7 @@ def affordable(
     if not planned:
         return 1
     seconds += planned * duration(watch)
-    return max(1, int(60 * minutes / seconds * planned))
+    return max(1, round(60 * minutes / seconds * planned))
 
 
 def duration(work: Callable[[], object]) -> float:

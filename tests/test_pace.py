@@ -25,7 +25,7 @@ def clock(monkeypatch):
     return clock
 
 
-@pytest.mark.parametrize(("minutes", "epochs"), [(1, 3), (10, 30), (0.1, 1)])
+@pytest.mark.parametrize(("minutes", "epochs"), [(1, 3), (10, 30), (1.1, 3), (1.2, 4), (0.1, 1)])
 def test_epochs_of_ten_steps_and_a_look(clock, minutes, epochs):
     stages = (Stage("discover", 100),)
     found = affordable(minutes, stages, 10, lambda number: lambda progress: clock.work(1.5), lambda: clock.work(5))
