@@ -15,6 +15,8 @@ SQUARE, LETTER, SLANT = 42, 7, 96
 """Of a heat map: the side of a place, the width of a letter in names of rows, and the room for names of columns."""
 SIDE = 380
 """Of a map or of curves."""
+LETTERS = {"title": 11, "tag": 7}
+"""The width of a letter in a picture's title, and in the names on a map."""
 EXTRA = """
 .end { font-size: 12.5px; font-weight: 620; }
 .panel { font-size: 14px; font-weight: 620; fill: var(--ink); }
@@ -32,7 +34,8 @@ Panel = tuple[str, int, int, list[str]]
 def picture(title: str, subtitle: str, panels: Sequence[Panel], columns: int = 2) -> str:
     """The whole file: panels in rows of so many."""
     rows = [panels[start : start + columns] for start in range(0, len(panels), columns)]
-    width = max(760, *(sum(wide + MARGIN for _, wide, _, _ in row) for row in rows)) + MARGIN
+    wanted = (sum(wide + MARGIN for _, wide, _, _ in row) for row in rows)
+    width = max(760, MARGIN + LETTERS["title"] * len(title), *wanted) + MARGIN
     lines, top = [], HEAD
     for row in rows:
         left = MARGIN
@@ -47,7 +50,7 @@ def picture(title: str, subtitle: str, panels: Sequence[Panel], columns: int = 2
             f'role="img" aria-label="{shown(title, 1000)}">',
             f"<style>{STYLE}{CURVES}{EXTRA}</style>",
             f'<rect class="ground" x=".5" y=".5" width="{width - 1}" height="{top - 1}" rx="14"/>',
-            f'<text class="title" x="{MARGIN}" y="38">{shown(title, width // 10)}</text>',
+            f'<text class="title" x="{MARGIN}" y="38">{shown(title, 1000)}</text>',
             f'<text x="{MARGIN}" y="60">{shown(subtitle, width // 7)}</text>',
             *lines,
             "</svg>\n",
@@ -90,7 +93,8 @@ def points(title: str, places: dict[str, Any], classes: Sequence[str], known: in
         lines += [f'<circle cx="{x}" cy="{y}" {style}/>' for x, y in where]
         if where:
             x, y = median(x for x, _ in where), median(y for _, y in where)
-            labels.append((y, min(max(x, 40), SIDE - 40), name, "" if number < known else f' style="fill:{hue}"'))
+            room = 6 + LETTERS["tag"] * min(len(name), 24) / 2  # so that names stay within the map
+            labels.append((y, min(max(x, room), SIDE - room), name, "" if number < known else f' style="fill:{hue}"'))
     below = -math.inf
     for y, x, name, colour in sorted(labels):
         below = max(y, below + LINE * 0.8)
