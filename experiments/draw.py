@@ -60,14 +60,14 @@ def picture(title: str, subtitle: str, panels: Sequence[Panel], columns: int = 2
 
 def heat(title: str, shares: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> Panel:
     """Shares from 0 to 1, each place as dark as it is large, in percent."""
-    lines, left = [], 24 + LETTER * min(48, max(map(len, rows)))
+    lines, left = [], 24 + LETTER * min(60, max(map(len, rows)))
     for number, name in enumerate(columns):
         x = left + SQUARE * number + SQUARE / 2
         turned = f'transform="rotate(-35 {x} {SLANT - 8})"'
-        lines.append(f'<text x="{x}" y="{SLANT - 8}" {turned}>{shown(name, 18)}</text>')
+        lines.append(f'<text x="{x}" y="{SLANT - 8}" {turned}>{shown(name, 22)}</text>')
     for line, (name, values) in enumerate(zip(rows, shares, strict=True)):
         y = SLANT + SQUARE * line
-        lines.append(f'<text class="right" x="{left - 10}" y="{y + SQUARE / 2 + 4}">{shown(name, 48)}</text>')
+        lines.append(f'<text class="right" x="{left - 10}" y="{y + SQUARE / 2 + 4}">{shown(name, 60)}</text>')
         for number, value in enumerate(values):
             x = left + SQUARE * number
             place = f'x="{x + 1}" y="{y + 1}" width="{SQUARE - 2}" height="{SQUARE - 2}" rx="3"'
