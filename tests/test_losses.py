@@ -78,10 +78,10 @@ def balanced(times: int = 1) -> Tensor:
 @pytest.mark.parametrize("name", BOTH)
 @pytest.mark.parametrize("seed", range(3))
 def test_value_and_gradient_equal_those_of_the_formula(name: str, seed: int):
-    ours, literal = BOTH[name]
+    ours, formula = BOTH[name]
     rows = logits(VIEWS[name], seed=seed)
     value = ours(*log_probs(rows))
-    expected = literal(*(literal.column_softmax(row.T) for row in rows))
+    expected = formula(*(literal.column_softmax(row.T) for row in rows))
     torch.testing.assert_close(value, expected, rtol=1e-11, atol=1e-12)
     for mine, theirs in zip(torch.autograd.grad(value, rows), torch.autograd.grad(expected, rows), strict=True):
         torch.testing.assert_close(mine, theirs, rtol=1e-9, atol=1e-12)
