@@ -37,7 +37,8 @@ class Exhibit:
     data: dict[str, str]
     """The data sets, and whose numbers of the paper stand beside them."""
     rows: tuple[Row, ...]
-    budget: str = "short"
+    budget: str = "ablation"
+    """Its name: by default the one of equal epochs, for rows an epoch of which costs the same."""
     where: dict[str, Changes] = field(default_factory=dict)
     """Changes of all rows at a scale."""
     numbers: str = ""

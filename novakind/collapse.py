@@ -9,8 +9,11 @@ from novakind.errors import UserError
 from novakind.prior import Prior
 
 
-def diagnose(logp: Float[np.ndarray, "items classes"], prior: Prior) -> str | None:
-    """One sentence with advice if the predictions on unlabeled items have collapsed, else None."""
+def diagnose(logp: Float[np.ndarray, "items classes"], prior: Prior, weighable: bool) -> str | None:
+    """One sentence with advice if the predictions on unlabeled items have collapsed, else None.
+
+    The advice names weights of the objective where they are `weighable`.
+    """
     if len(logp) < 2:
         return None
     probs = np.exp(logp)
@@ -20,18 +23,22 @@ def diagnose(logp: Float[np.ndarray, "items classes"], prior: Prior) -> str | No
     spread = float(probs.std(0).max())
     if len(prior.novel) > 1 and spread < 0.1 * largest and entropy > 0.8 * prior.entropy():
         return (
-            "collapse: every unlabeled item gets nearly the same answer; train longer with --epochs; if that does not "
-            "help, raise --objective.var or --objective.swapped-sharpened, or lower --objective.kl"
+            "collapse: every unlabeled item gets nearly the same answer; train longer with --epochs"
+            + weighable
+            * "; if that does not help, raise --objective.var or --objective.swapped-sharpened, or lower "
+            "--objective.kl"
         )
     if len(prior.novel) > 1 and novel.max() > largest + 0.8 * (1 - largest):
         return (
             f"collapse: {novel.max():.0%} of the unlabeled items fall into one new category; train longer with "
-            "--epochs, or look for fewer categories; else raise --objective.kl, or lower --objective.entropy"
+            "--epochs, or look for fewer categories"
+            + weighable
+            * "; else raise --objective.kl, or lower --objective.entropy"
         )
     if novel.sum() < 0.1:
         return (
             f"collapse: {1 - novel.sum():.0%} of the unlabeled items are taken for known classes; train longer with "
-            "--epochs; if that does not help, raise --objective.kl, or --objective.novel-mass to 1"
+            "--epochs" + weighable * "; if that does not help, raise --objective.kl, or --objective.novel-mass to 1"
         )
     return None
 

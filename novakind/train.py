@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -88,7 +89,7 @@ def fit(
                     taken = (before + epoch) * sampler.steps + step
                     move_towards(kept, model, min(config.ema, (1 + taken) / (10 + taken)))
             check_finite(sums, before + epoch + 1)
-            line, warning = watch(kept, collection, split, prior)
+            line, warning = watch(kept, collection, split, prior, method)
             warning = warning if stage.unlabeled else None  # not yet trained on new items, there is nothing to collapse
             line = {f"loss/{name}": value for name, value in sums.items()} | {"loss/total": sum(sums.values())} | line
             head = {"epoch": before + epoch + 1, "stage": stage.name, "lr": lr, "seconds": time.monotonic() - started}
@@ -100,7 +101,7 @@ def fit(
     report.end()
 
     method.finish(kept, lambda: embed(kept, collection, split))
-    line, warning = watch(kept, collection, split, prior)
+    line, warning = watch(kept, collection, split, prior, method)
     held_out = int((collection.labels[split.val] >= 0).sum())
     return kept.eval(), [text for text in (warning, distrust(line, held_out)) if text], history
 
@@ -138,7 +139,8 @@ def plan(collection: Collection, split: Split, config: Config, prior: Prior, sam
 
         return take
 
-    return affordable(config.minutes, stages, sampler.steps, rehearse, lambda: watch(model, collection, split, prior))
+    follow = functools.partial(watch, model, collection, split, prior, method)
+    return affordable(config.minutes, stages, sampler.steps, rehearse, follow)
 
 
 def embed(model: Model, collection: Collection, split: Split) -> Embedded:
@@ -181,7 +183,9 @@ def views(model: Model, items: np.ndarray, rows: np.ndarray, config: Config, pro
     return modality.normalise(modality.augment(modality.collate(items[rows]), policy, torch.default_generator))
 
 
-def watch(model: Model, collection: Collection, split: Split, prior: Prior) -> tuple[dict[str, float], str | None]:
+def watch(
+    model: Model, collection: Collection, split: Split, prior: Prior, method: Method
+) -> tuple[dict[str, float], str | None]:
     """Scores on the validation part where truth is known, and a warning if predictions have collapsed."""
     part = split.val if len(split.val) else split.train[:: max(1, len(split.train) // 1000)]
     _, logp = predict(model, collection.items[part])
@@ -191,7 +195,7 @@ def watch(model: Model, collection: Collection, split: Split, prior: Prior) -> t
     if len(novel):
         line["novel_confidence/val"] = float(novel.max(1).mean())
         line["novel_share/val"] = float((novel.argmax(1) >= prior.known).mean())
-    return line, diagnose(logp[unlabeled], prior)
+    return line, diagnose(logp[unlabeled], prior, method.weighable)
 
 
 @torch.no_grad()

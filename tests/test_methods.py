@@ -288,11 +288,18 @@ ALWAYS_THE_PRIOR = np.log(np.tile([1e-4, 1e-4, 0.4999, 0.25, 0.2499], (400, 1)))
     ],
 )
 def test_collapses_are_seen_and_said(logp, told):
-    sentence = diagnose(logp, PRIOR)
+    sentence, bare = diagnose(logp, PRIOR, weighable=True), diagnose(logp, PRIOR, weighable=False)
     if told is None:
         assert sentence is None
+        assert bare is None
     else:
         assert sentence.startswith("collapse: ")
         assert told in sentence
         assert "--objective." in sentence
         assert "\n" not in sentence
+        assert sentence.startswith(f"{bare}; ")
+        assert "--objective." not in bare
+
+
+def test_only_what_heeds_the_weights_is_advised_to_change_them():
+    assert {name for name, method in METHODS.items() if method.weighable} == {"ours"}

@@ -46,6 +46,8 @@ class Siblings(nn.Module):
 class Ours(Method):
     """One stage, one loss (eq. 18-19)."""
 
+    weighable = True
+
     def __init__(self, config: Config, prior: Prior) -> None:
         self.objective, self.heads = config.objective, config.heads
         self.known = prior.known

@@ -58,6 +58,9 @@ class Stage:
 class Method(Protocol):
     """A loss, in one stage or several; what a method does not need it inherits from here."""
 
+    weighable = False
+    """Whether it heeds the weights of --objective, so that advice may name them."""
+
     def stages(self, epochs: int) -> tuple[Stage, ...]:
         """How `epochs` are spent."""
         ...
