@@ -22,25 +22,22 @@ def diagnose(logp: Float[np.ndarray, "items classes"], prior: Prior, weighable: 
     entropy = float(-(probs * logp).sum(1).mean())
     spread = float(probs.std(0).max())
     if len(prior.novel) > 1 and spread < 0.1 * largest and entropy > 0.8 * prior.entropy():
-        return (
-            "collapse: every unlabeled item gets nearly the same answer; train longer with --epochs"
-            + weighable
-            * "; if that does not help, raise --objective.var or --objective.swapped-sharpened, or lower "
-            "--objective.kl"
+        said = "every unlabeled item gets nearly the same answer; train longer with --epochs"
+        weights = (
+            "if that does not help, raise --objective.var or --objective.swapped-sharpened, or lower --objective.kl"
         )
-    if len(prior.novel) > 1 and novel.max() > largest + 0.8 * (1 - largest):
-        return (
-            f"collapse: {novel.max():.0%} of the unlabeled items fall into one new category; train longer with "
-            "--epochs, or look for fewer categories"
-            + weighable
-            * "; else raise --objective.kl, or lower --objective.entropy"
+    elif novel.sum() < 0.1:
+        said = f"{1 - novel.sum():.0%} of the unlabeled items are taken for known classes; train longer with --epochs"
+        weights = "if that does not help, raise --objective.kl, or --objective.novel-mass to 1"
+    elif len(prior.novel) > 1 and novel.max() / novel.sum() > largest + 0.8 * (1 - largest):
+        said = (
+            f"{novel.max():.0%} of the unlabeled items fall into one new category and next to none into the others; "
+            "train longer with --epochs, or look for fewer categories"
         )
-    if novel.sum() < 0.1:
-        return (
-            f"collapse: {1 - novel.sum():.0%} of the unlabeled items are taken for known classes; train longer with "
-            "--epochs" + weighable * "; if that does not help, raise --objective.kl, or --objective.novel-mass to 1"
-        )
-    return None
+        weights = "else raise --objective.kl, or lower --objective.entropy"
+    else:
+        return None
+    return f"collapse: {said}" + (f"; {weights}" if weighable else "")
 
 
 def distrust(line: dict[str, float], held_out: int) -> str | None:

@@ -278,6 +278,10 @@ ALWAYS_THE_PRIOR = np.log(np.tile([1e-4, 1e-4, 0.4999, 0.25, 0.2499], (400, 1)))
         (ALWAYS_THE_PRIOR + RNG.normal(0, 0.02, (400, 5)).astype(np.float32), "nearly the same answer"),
         (predictions(np.full(400, 3)), "100% of the unlabeled items fall into one new category"),
         (predictions(np.where(np.arange(400) < 380, 3, 2)), "95% of the unlabeled items fall into one new category"),
+        (
+            predictions(np.where(np.arange(400) < 240, 3, 0)),
+            "60% of the unlabeled items fall into one new category and",
+        ),
         (predictions(np.arange(400) % 2), "100% of the unlabeled items are taken for known classes"),
         (predictions(np.where(np.arange(400) < 380, 1, 2)), "95% of the unlabeled items are taken for known classes"),
         (predictions(RNG.choice([2, 3, 4], 400, p=[0.5, 0.25, 0.25])), None),
