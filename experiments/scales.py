@@ -121,7 +121,7 @@ DATA = {
                 {"encoder": "fastnet", "epochs": 0},
                 {"ablation": {"epochs": 5}, "short": {"minutes": 5.0}, "full": {"minutes": 10.0}},
                 note="preset fast with the smaller FastNet: 10 minutes a run in Tables 2 and 6; 5 epochs in ablations, "
-                "which are 4 to 6 minutes",
+                "six minutes on a slow day",
             ),
             "paper": At(Source("cifar10", known="5"), "paper", note="ResNets with the authors' stem"),
         },
