@@ -155,13 +155,13 @@ class Config:
             ("--seed", self.seed, self.seed >= 0, "0 or more", "give --seed 0"),
             ("--optim.lr", self.optim.lr, self.optim.lr > 0, "above 0", "give --optim.lr 0.1"),
             ("--image.crop", i.crop, 0 < i.crop <= 1, "above 0, at most 1", "give --image.crop 0.5"),
-            ("--image.small", i.small, i.small >= 0, "0 or more pixels", "give --image.small 24, or 0"),
-            ("--image.small-until", i.small_until, 0 <= i.small_until <= 1, "from 0 to 1", "give 0.6"),
             ("--image.mild-from", i.mild_from, 0 <= i.mild_from <= 1, "from 0 to 1", "give 0.5, or 1 to leave it out"),
             ("--image.mild-crop", i.mild_crop, 0 < i.mild_crop <= 1, "above 0, at most 1", "give 0.8"),
             ("--video.crop", self.video.crop, 0 < self.video.crop <= 1, "above 0, at most 1", "give --video.crop 0.5"),
             ("--video.shift", self.video.shift, 0 <= self.video.shift <= 1, "from 0 to 1", "give --video.shift 1"),
             ("--video.speed", self.video.speed, self.video.speed >= 0, "0 or more", "give --video.speed 0.25"),
+            *small_rules("--image", i.small, i.small_until),
+            *small_rules("--video", self.video.small, self.video.small_until),
             ("--series.slice", s.slice, 0 < s.slice <= 1, "above 0, at most 1", "give --series.slice 0.8"),
             ("--series.rotate", s.rotate, 0 <= s.rotate <= 180, "from 0 to 180 degrees", "give --series.rotate 30"),
             *(
@@ -186,6 +186,13 @@ class Config:
         for option, value, holds, rule, fix in rules:
             if not holds:
                 raise UserError(f"{option} {value} is out of range, it must be {rule}: {fix}")
+
+
+def small_rules(option: str, side: int, until: float) -> tuple[tuple[str, float, bool, str, str], ...]:
+    return (
+        (f"{option}.small", side, side >= 0, "0 or more pixels", f"give {option}.small 32, or 0"),
+        (f"{option}.small-until", until, 0 <= until <= 1, "from 0 to 1", "give 0.6"),
+    )
 
 
 def to_toml(tables: dict[str, Any], heading: str = "") -> str:

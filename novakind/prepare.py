@@ -17,6 +17,7 @@ from novakind.data import Collection, Labels
 from novakind.encoders.fastnet import FastNet
 from novakind.encoders.weights import load_weights
 from novakind.errors import UserError
+from novakind.modality.video import Video
 from novakind.model import CUSTOM, Card, Model
 from novakind.progress import Reporter
 from novakind.sampler import Sampler
@@ -96,14 +97,16 @@ def check_flips(kind: str, config: Config) -> None:
 @torch.no_grad()
 def check_small_views(model: Model, config: Config) -> None:
     """Refuse views in the first part of the training that the encoder cannot take."""
-    small = config.image.small if model.modality.kind == "image" else 0
-    if not small:
+    modality = model.modality
+    if modality.kind not in ("image", "video") or not (small := getattr(config, modality.kind).small):
         return
+    clip = (modality.frames,) if isinstance(modality, Video) else ()
     try:
-        model.eval()(torch.zeros(2, 3, small, small))
-    except RuntimeError:
+        model.eval()(torch.zeros(2, 3, *clip, small, small))
+    except (RuntimeError, UserError):
         raise UserError(
-            f"--image.small {small} is too small for the encoder {config.encoder}: give more pixels, or 0 for full size"
+            f"--{modality.kind}.small {small} is too small for the encoder {config.encoder}: "
+            "give more pixels, or 0 for full size"
         ) from None
     model.train()
 

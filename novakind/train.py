@@ -179,7 +179,9 @@ def batches(
 def views(model: Model, items: np.ndarray, rows: np.ndarray, config: Config, progress: float) -> Tensor:
     """A random view of each row, ready for the encoder; drawn from torch's global generator, seeded each epoch."""
     modality = model.modality
-    policy = config.image.at(progress) if modality.kind == "image" else getattr(config, modality.kind)
+    policy = getattr(config, modality.kind)
+    if modality.kind in ("image", "video"):
+        policy = policy.at(progress)
     return modality.normalise(modality.augment(modality.collate(items[rows]), policy, torch.default_generator))
 
 

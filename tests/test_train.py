@@ -14,7 +14,7 @@ from novakind.config import Config, Objective, Optim
 from novakind.data import Collection, from_arrays
 from novakind.errors import UserError
 from novakind.metrics import scores
-from novakind.modality.image import Image, ImageAugment
+from novakind.modality.image import Image
 from novakind.modality.video import Video
 from novakind.model import Card, Model, predict
 from novakind.presets import glyphs
@@ -239,11 +239,22 @@ def test_flips_predict_an_item_and_its_mirror_image_alike(frames):
         fit(collection, split, letters)
 
 
-def test_views_that_the_encoder_cannot_take_are_refused():
+@pytest.mark.parametrize(
+    ("kind", "encoder", "small", "enough"),
+    [
+        ("image", "fastnet", 4, 24),
+        ("video", "r2plus1d-narrow", 16, 32),
+    ],
+)
+def test_views_that_the_encoder_cannot_take_are_refused(kind, encoder, small, enough):
     rng = np.random.default_rng(0)
     pictures = rng.integers(0, 256, (60, 32, 32, 3), dtype=np.uint8)
     collection = from_arrays(pictures, np.where(np.arange(60) % 2, -1, np.arange(60) % 4 // 2))
-    config = Config(novel=2, encoder="fastnet", batch=20, epochs=1, image=ImageAugment(small=4))
-    with pytest.raises(UserError, match=r"--image.small 4 is too small for the encoder fastnet: give more pixels"):
-        fit(collection, part(collection, 0.0, 0.0), config)
-    fit(collection, part(collection, 0.0, 0.0), replace(config, image=ImageAugment(small=24)))
+    if kind == "video":
+        clips = rng.integers(0, 256, (60, 3, 10, 40, 40), dtype=np.uint8)
+        collection = replace(collection, items=clips, modality=Video(40, 8, 10))
+    split, config = part(collection, 0.0, 0.0), Config(novel=2, encoder=encoder, batch=20, epochs=1)
+    refused, taken = (replace(config, **{kind: replace(getattr(config, kind), small=side)}) for side in (small, enough))
+    with pytest.raises(UserError, match=f"--{kind}.small {small} is too small for the encoder {encoder}: give more"):
+        fit(collection, split, refused)
+    fit(collection, split, taken)

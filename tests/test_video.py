@@ -126,7 +126,7 @@ def test_resampling_is_that_of_each_frame_by_itself(kind):
     area = (theta[:, 0, 0] * theta[:, 1, 1]).abs()
     assert area.min() >= (0.5 if kind is cropped else 1) - 1e-6
     assert (theta[:, :, 2].abs() + theta[:, :, :2].sum(2).abs() <= 1.25 + 1e-5).all()
-    seen = resample(batch, theta)
+    seen = resample(batch, theta, 12)
     for clip in range(5):
         for frame in range(3):
             grid = torch.nn.functional.affine_grid(theta[clip : clip + 1], [1, 3, 12, 12], align_corners=False)
@@ -175,6 +175,20 @@ def test_normalise_centres_and_scales_with_the_statistics_of_the_rows():
     assert Video(8).fitted(np.zeros((0, 3, 32, 8, 8), np.uint8)).size == 8
 
 
+@pytest.mark.parametrize("strength", ["strong", "weak"])
+def test_views_are_small_in_the_first_part_of_the_training(strength):
+    policy = VideoAugment(strength, small=12, small_until=0.6)
+    batch = random_batch(4, 16, 10)
+    views = [Video(16, 8, 10).augment(batch.clone(), policy.at(progress), seeded()) for progress in (0, 0.59, 0.6, 1)]
+    assert [tuple(view.shape[2:]) for view in views] == [(8, 12, 12)] * 2 + [(8, 16, 16)] * 2
+
+
+def test_a_small_view_shows_the_same_clip():
+    ramp = torch.linspace(0, 1, 32).expand(1, 3, 8, 32, 32)
+    small = Video(32, 8, 8).augment(ramp.clone(), replace(OFF, small=16), seeded())
+    torch.testing.assert_close(small, (ramp[..., ::2] + ramp[..., 1::2])[..., ::2, :] / 2, atol=1e-4, rtol=0)
+
+
 def test_thumbnail_is_a_png_of_a_frame_in_the_middle():
     row = np.random.default_rng(0).integers(0, 255, (3, 8, 9, 9), dtype=np.uint8)
     shown = Pillow.open(io.BytesIO(Video(9, 4, 8).thumbnail(row) or b""))
@@ -190,3 +204,5 @@ def test_settings_survive_json():
     assert from_tables({"video": {"speed": 0.5}}).video.speed == 0.5
     with pytest.raises(UserError, match=r"--video\.crop 0 is out of range"):
         Config(video=VideoAugment(crop=0))
+    with pytest.raises(UserError, match=r"--video\.small-until 2 is out of range"):
+        Config(video=VideoAugment(small_until=2))

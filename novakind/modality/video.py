@@ -49,6 +49,14 @@ class VideoAugment:
     """How far the speed strays: 0.25 is from 80 % to 125 %."""
     reverse: bool = False
     """Play half of the clips backwards; leave it off where that changes the class, as of sitting down."""
+    small: int = 0
+    """Side in pixels of the views in the first part of the training, which saves time; 0: full size throughout."""
+    small_until: float = 0.6
+    """How large that part is, from 0 to 1."""
+
+    def at(self, progress: float) -> VideoAugment:
+        """The same at this point of the training, from 0 to 1."""
+        return self if progress < self.small_until else replace(self, small=0)
 
 
 @dataclass(frozen=True)
@@ -117,9 +125,10 @@ class Video:
             backwards = pick(count, 0.5, generator)
             moments[backwards] = moments[backwards].flip(1)
         clips = frames_at(batch, moments)
+        side = policy.small or self.size
         if not strong:
-            return resample(clips, shifted(count, self.size, look, generator))
-        clips = resample(clips, cropped(count, look, generator))
+            return resample(clips, shifted(count, self.size, look, generator), side)
+        clips = resample(clips, cropped(count, look, generator), side)
         if policy.jitter > 0 or policy.grey > 0:
             # To the colours a clip is one tall picture: its frames below each other.
             clips = recolour(clips.flatten(2, 3), replace(look, grey=policy.grey), generator).view_as(clips)
@@ -167,11 +176,12 @@ def frames_at(batch: Batch, moments: Int[Tensor, "batch seen"]) -> Float[Tensor,
     return chosen.view(count, channels, -1, height, width)
 
 
-def resample(clips: Batch, theta: Affine) -> Batch:
+def resample(clips: Batch, theta: Affine, side: int) -> Float[Tensor, "batch 3 frames {side} {side}"]:
     """Look up every pixel where `theta` says (a frame spans -1 to 1), mirrored beyond the edge; all frames at once."""
     planes = clips.flatten(1, 2)
-    grid = F.affine_grid(theta, list(planes.shape), align_corners=False)
-    return F.grid_sample(planes, grid, padding_mode="reflection", align_corners=False).view_as(clips)
+    grid = F.affine_grid(theta, [*planes.shape[:2], side, side], align_corners=False)
+    seen = F.grid_sample(planes, grid, padding_mode="reflection", align_corners=False)
+    return seen.view(*clips.shape[:3], side, side)
 
 
 def shifted(count: int, side: int, look: ImageAugment, generator: torch.Generator) -> Affine:
