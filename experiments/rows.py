@@ -69,8 +69,7 @@ def split(name: str, known: str, *on: str, paper: str = "") -> Row:
 
 
 def method(name: str, of: str, paper: str = "") -> Row:
-    """A method of others: at the usual temperature, as the preset for videos sets the one that suits ours."""
-    return Row(name, {"method": of, "tau": 0.1}, paper=paper)
+    return Row(name, {"method": of}, paper=paper)
 
 
 def rival(name: str, of: str = "") -> Row:
@@ -113,8 +112,8 @@ ACTIONS = tuple(
     Row(name, changes, scales=SMALL, why="for narrow networks on CPUs", group=group, once=once)
     for name, changes, group, once in (
         ("ours", {}, "method", ()),
-        ("UNO without its first stage", {"method": "uno-direct", "tau": 0.1}, "method", ()),
-        ("supervised + k-means", {"method": "supervised", "tau": 0.1}, "method", ()),
+        ("UNO without its first stage", {"method": "uno-direct"}, "method", ()),
+        ("supervised + k-means", {"method": "supervised"}, "method", ()),
         ("ours, P3D instead of R(2+1)D", {"encoder": "p3d-narrow"}, "encoder", ("cpu",)),
         ("ours, SlowFast instead of R(2+1)D", {"encoder": "slowfast-narrow"}, "encoder", ("cpu",)),
         ("ours, weak views", {"views.strength": "weak"}, "augmentation", ("cpu",)),

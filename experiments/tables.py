@@ -155,7 +155,7 @@ TABLES = (
         ),
         "full",
         LINEAR,
-        note="At the scale cpu: ten minutes on pictures, 48 epochs on videos, 20 epochs on series. Networks for videos "
+        note="At the scale cpu: ten minutes on pictures, 36 epochs on videos, 20 epochs on series. Networks for videos "
         "are narrow there. The paper has no such table for series.",
     ),
     Exhibit(

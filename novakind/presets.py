@@ -30,8 +30,7 @@ def videos() -> Config:
         batch=60,
         ema=0.98,
         heads=4,
-        tau=0.2,
-        objective=Objective(ce=4.0, novel_mass=0.5, soft_start=0.3),
+        objective=Objective(ce=2.5, novel_mass=0.5, soft_start=0.3),
         optim=Optim("muon", lr=0.05, weight_decay=0.01),
         video=VideoAugment(crop=0.35, jitter=0.6, grey=0.3),
     )
