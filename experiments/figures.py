@@ -10,9 +10,8 @@ import numpy as np
 
 from experiments import draw
 from experiments.exhibits import Exhibit
-from experiments.matrix import cell_file, slug
+from experiments.matrix import record_of, slug
 from experiments.tables import EXHIBITS
-from novakind.compare import read_json
 
 
 class Part(NamedTuple):
@@ -32,7 +31,7 @@ def parts_of(exhibit: Exhibit, data: str, scale: str, results: Path) -> list[Par
     """The rows that have been run."""
     found = []
     for place, row, cell in exhibit.places(scale):
-        record = read_json(cell_file(results, cell)) if cell and place == data else {}
+        record = record_of(results, cell) if cell and place == data else {}
         if runs := runs_of(record):
             found.append(Part(row.name, runs, record["settings"]))
     return found

@@ -63,11 +63,9 @@ class Matrix:
 
     def finished(self, cell: Cell, seed: int) -> bool:
         """Whether this run is there, made with the same settings and, unless older ones may stay, by the same code."""
-        record = read_json(self.file(cell))
-        run = record.get("runs", {}).get(str(seed), {})
-        same = record.get("settings") == cell.essence() and "metrics" in run
-        complete = seed > 0 or cell not in self.mapped or "map" in run
-        return same and complete and (self.keep_old or run["code"] == code_digest())
+        run = record_of(self.results, cell).get("runs", {}).get(str(seed), {})
+        complete = "metrics" in run and (seed > 0 or cell not in self.mapped or "map" in run)
+        return complete and (self.keep_old or run["code"] == code_digest())
 
     def run(self, cells: Mapping[Cell, int], seeds: int) -> int:
         """Run what is not finished, seed by seed, so that every table is complete early; tells how many runs failed.
@@ -180,6 +178,12 @@ def cell_file(results: Path, cell: Cell) -> Path:
     name = slug(" ".join([cell.budget, *changes]))[:60].strip("-")
     mark = hashlib.sha256(cell.id.encode()).hexdigest()[:6]
     return results / "cells" / cell.scale / slug(cell.title) / f"{name or 'default'}-{mark}.json"
+
+
+def record_of(results: Path, cell: Cell) -> dict[str, Any]:
+    """What is on record for the cell; nothing if its settings have changed since."""
+    record = read_json(cell_file(results, cell))
+    return record if record.get("settings") == cell.essence() else {}
 
 
 def laid_out(value: Any, depth: int = 4, indent: str = "") -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from experiments import paper
 from experiments.exhibits import Exhibit, Row
 from experiments.figures import KINDS, figure_name, figures, runs_of
-from experiments.matrix import cell_file
+from experiments.matrix import record_of
 from experiments.remarks import REMARKS, Line
 from experiments.scales import DATA, SCALES
 from experiments.tables import EXHIBITS
@@ -150,7 +150,7 @@ def lines_of(exhibit: Exhibit, scale: str, results: Path, data: str, beside: str
     found = []
     for place, row, cell in exhibit.places(scale):
         if place == data:
-            runs = runs_of(read_json(cell_file(results, cell))) if cell else []
+            runs = runs_of(record_of(results, cell)) if cell else []
             found.append(Line(row, paper.find(exhibit.numbers or exhibit.name, beside, row.paper or row.name), runs))
     return found
 
@@ -185,7 +185,7 @@ def absence(exhibit: Exhibit, scale: str, results: Path, data: str, row: Row) ->
     cell = exhibit.cell(scale, data, row)
     if cell is None:
         return f"{NOT_RUN}: {row.why}" if row.why and scale not in row.scales else NOT_RUN
-    failed = [run["failed"] for run in read_json(cell_file(results, cell)).get("runs", {}).values() if "failed" in run]
+    failed = [run["failed"] for run in record_of(results, cell).get("runs", {}).values() if "failed" in run]
     return f"failed: {failed[0]}".replace("|", "\\|") if failed else NOT_RUN
 
 

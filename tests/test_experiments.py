@@ -15,7 +15,7 @@ from experiments import __main__ as command  # noqa: E402
 from experiments import matrix, paper, stamp, write  # noqa: E402
 from experiments.cells import Cell, make_cell  # noqa: E402
 from experiments.exhibits import Exhibit, Row  # noqa: E402
-from experiments.matrix import Matrix, cell_file, time_left  # noqa: E402
+from experiments.matrix import Matrix, cell_file, record_of, time_left  # noqa: E402
 from experiments.remarks import Line, mergers, order  # noqa: E402
 from experiments.scales import DATA, SCALES, At, Data  # noqa: E402
 from experiments.tables import EXHIBITS, cells_of, tables_of  # noqa: E402
@@ -249,6 +249,7 @@ def test_other_settings_begin_a_cell_anew(blobs, calls, monkeypatch):
     longer = {"smoke": At(at.source, at.preset, at.changes | {"epochs": 3})}
     monkeypatch.setitem(DATA, "blobs", Data("features", 4, longer))
     assert not make_matrix().finished(cell, 0)
+    assert record_of(Path("results"), cell) == {}  # so that no table shows it
     make_matrix().run({cell: 99}, 1)
     record = json.loads(cell_file(Path("results"), cell).read_text())
     assert (record["seeds"], record["runs"]["0"]["epochs"]) == ([0], 3)  # seed 1 had other settings
