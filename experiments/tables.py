@@ -155,8 +155,9 @@ TABLES = (
         ),
         "full",
         LINEAR,
-        note="At the scale cpu: ten minutes on pictures, 36 epochs on videos, 20 epochs on series. Networks for videos "
-        "are narrow there. The paper has no such table for series.",
+        note="Equal time, not equal epochs, at the scale cpu: ten minutes on pictures, six on videos, 20 "
+        "epochs on series. Networks for videos are narrow there. The paper has no such table for "
+        "series.",
     ),
     Exhibit(
         "table7",
