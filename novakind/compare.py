@@ -13,9 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from novakind import curves
+from novakind import curves, encoders
 from novakind.config import Config, as_tables
-from novakind.encoders import AUTO
 from novakind.errors import UserError
 from novakind.methods import METHODS
 from novakind.progress import Reporter
@@ -137,7 +136,7 @@ def look(
         )
     early_checks(replace(config, novel=config.novel or len(collection.truth_classes) - len(collection.classes)), source)
     truth = hashlib.sha256(repr(collection.truth_classes).encode() + collection.truth.tobytes())
-    encoder = AUTO[len(collection.modality.shape)] if config.encoder == "auto" else config.encoder
+    encoder = encoders.chosen(config.encoder, len(collection.modality.shape))
     terms = f"split: {split.by}; {budget(config)}; encoder: {encoder}; batch: {config.batch}"
     digests = {"digest": collection.digest(), "truth_digest": truth.hexdigest()[:16]}
     return Scoreboard(cells, collection.name, part, terms, command), digests

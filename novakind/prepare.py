@@ -14,11 +14,11 @@ from torch import nn
 
 from novakind.config import Config
 from novakind.data import Collection, Labels
+from novakind.encoders import chosen
 from novakind.encoders.fastnet import FastNet
 from novakind.encoders.weights import load_weights
 from novakind.errors import UserError
-from novakind.modality.video import Video
-from novakind.model import CUSTOM, Card, Model
+from novakind.model import CUSTOM, Card, Model, seen_shape
 from novakind.progress import Reporter
 from novakind.sampler import Sampler
 from novakind.split import Split
@@ -100,12 +100,12 @@ def check_small_views(model: Model, config: Config) -> None:
     modality = model.modality
     if modality.kind not in ("image", "video") or not (small := getattr(config, modality.kind).small):
         return
-    clip = (modality.frames,) if isinstance(modality, Video) else ()
+    shape = (*seen_shape(modality)[:-2], small, small)
     try:
-        model.eval()(torch.zeros(2, 3, *clip, small, small))
+        model.eval()(torch.zeros(2, *shape))
     except (RuntimeError, UserError):
         raise UserError(
-            f"--{modality.kind}.small {small} is too small for the encoder {config.encoder}: "
+            f"--{modality.kind}.small {small} is too small for the encoder {chosen(config.encoder, len(shape))}: "
             "give more pixels, or 0 for full size"
         ) from None
     model.train()

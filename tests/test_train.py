@@ -243,7 +243,7 @@ def test_flips_predict_an_item_and_its_mirror_image_alike(frames):
     ("kind", "encoder", "small", "enough"),
     [
         ("image", "fastnet", 4, 24),
-        ("video", "r2plus1d-narrow", 16, 32),
+        ("video", "auto", 16, 32),
     ],
 )
 def test_views_that_the_encoder_cannot_take_are_refused(kind, encoder, small, enough):
@@ -255,6 +255,7 @@ def test_views_that_the_encoder_cannot_take_are_refused(kind, encoder, small, en
         collection = replace(collection, items=clips, modality=Video(40, 8, 10))
     split, config = part(collection, 0.0, 0.0), Config(novel=2, encoder=encoder, batch=20, epochs=1)
     refused, taken = (replace(config, **{kind: replace(getattr(config, kind), small=side)}) for side in (small, enough))
-    with pytest.raises(UserError, match=f"--{kind}.small {small} is too small for the encoder {encoder}: give more"):
+    named = encoder.replace("auto", "r2plus1d-narrow")
+    with pytest.raises(UserError, match=f"--{kind}.small {small} is too small for the encoder {named}: give more"):
         fit(collection, split, refused)
     fit(collection, split, taken)

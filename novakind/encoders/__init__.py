@@ -59,6 +59,11 @@ KINDS = {1: "feature vectors", 2: "series", 3: "images", 4: "videos"}
 AUTO = {1: "mlp", 2: "seriesnet", 3: "convnet", 4: "r2plus1d-narrow"}
 
 
+def chosen(name: str, axes: int) -> str:
+    """What "auto" stands for, for items with so many axes; any other name stays."""
+    return AUTO[axes] if name == "auto" else name
+
+
 def build(name: str, shape: Shape) -> nn.Module:
     """The encoder of that name for items of that shape; "auto" chooses by the shape, "timm:NAME" asks timm."""
     axes = len(shape)
@@ -67,8 +72,7 @@ def build(name: str, shape: Shape) -> nn.Module:
             f"encoder {name}: items of shape {shape} must be (3, frames, height, width), (3, height, width), "
             "(channels, time) or (length,): reshape them."
         )
-    if name == "auto":
-        name = AUTO[axes]
+    name = chosen(name, axes)
     if name not in ENCODERS and not name.startswith("timm:"):
         raise UserError(f"encoder {name!r} is unknown: choose auto, timm:NAME or one of {', '.join(ENCODERS)}.")
     needed = axes if name == "flat" else AXES.get(name, 3)
