@@ -40,10 +40,10 @@ def diagnose(logp: Float[np.ndarray, "items classes"], prior: Prior, weighable: 
     return f"collapse: {said}" + (f"; {weights}" if weighable else "")
 
 
-def distrust(line: dict[str, float], held_out: int) -> str | None:
+def distrust(line: dict[str, float], held_out: int, motion: bool = False) -> str | None:
     """A warning where even known classes are not recognised: new ones cannot be trusted then, sure as they look.
 
-    `held_out` labeled items were kept aside.
+    `held_out` labeled items were kept aside. With `motion` all that the network saw of them was what changes.
     """
     right = line.get("known_acc/val/agnostic", 1.0)
     if right > 0.6 or held_out < 5:
@@ -51,6 +51,7 @@ def distrust(line: dict[str, float], held_out: int) -> str | None:
     return (
         f"only {right:.0%} of the labeled items kept aside are recognised, so do not trust the new categories yet; "
         "add labeled items, train longer with --epochs, or try another --preset"
+        + (", or --no-motion if it is not movement that tells them apart" if motion else "")
     )
 
 

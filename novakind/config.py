@@ -131,6 +131,8 @@ class Config:
     steps); 0 keeps the last weights."""
     flips: bool = False
     """Predict a picture or clip as the mean over it and its mirror image; takes twice the time, and not for letters."""
+    motion: bool = False
+    """Show the network what changes from frame to frame of a video, not the frames: for actions, not for scenes."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """auto takes a GPU where there is one."""
     objective: Objective = field(default_factory=Objective)

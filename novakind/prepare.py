@@ -6,6 +6,7 @@ What does not go together is refused here, before any time is spent.
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ from novakind.encoders import chosen
 from novakind.encoders.fastnet import FastNet
 from novakind.encoders.weights import load_weights
 from novakind.errors import UserError
+from novakind.modality import Modality
+from novakind.modality.video import Video
 from novakind.model import CUSTOM, Card, Model, seen_shape
 from novakind.progress import Reporter
 from novakind.sampler import Sampler
@@ -64,7 +67,7 @@ def make_model(
     """The untrained model, the same for the same seed."""
     torch.manual_seed(derive(config.seed))
     categories = (*collection.classes, *new_names(collection.classes, config.novel))
-    settings = collection.modality.settings()
+    settings = seen_as(collection.modality, config).settings()
     name = config.encoder if encoder is None else CUSTOM
     check_flips(collection.modality.kind, config)
     card = Card(name, config.head, config.dim, config.tau, len(collection.classes), categories, settings, config.flips)
@@ -73,6 +76,8 @@ def make_model(
         some = split.train[:: max(1, len(split.train) // 2000)]
         model.encoder.whiten(model.modality.normalise(model.modality.collate(collection.items[some])))
     check_small_views(model, config)
+    if config.encoder_weights and config.motion:
+        report.say("published weights have mostly seen frames, but --motion shows what changes: try --no-motion")
     if config.encoder_weights:
         for left_out in load_weights(model.encoder, Path(config.encoder_weights)):
             report.say(f"{config.encoder_weights}: {left_out}")
@@ -80,6 +85,15 @@ def make_model(
         raise UserError("--device cuda is asked for, but torch finds no GPU: give --device auto")
     cuda = config.device != "cpu" and torch.cuda.is_available()
     return model.to("cuda" if cuda else "cpu")
+
+
+def seen_as(modality: Modality, config: Config) -> Modality:
+    """The modality as the network is to see it: of videos frames, or what changes between them."""
+    if not config.motion:
+        return modality
+    if not isinstance(modality, Video):
+        raise UserError("--motion is for videos, and these items do not move: leave it out")
+    return replace(modality, motion=True)
 
 
 def check_flips(kind: str, config: Config) -> None:

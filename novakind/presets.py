@@ -25,8 +25,9 @@ def sensors() -> Config:
 
 
 def videos() -> Config:
-    """Clips of people and things that move, in the hundreds or thousands."""
+    """Clips of people and things that move, in the hundreds or thousands: told by their movement."""
     return Config(
+        motion=True,
         batch=60,
         ema=0.98,
         heads=4,

@@ -103,7 +103,7 @@ def fit(
     method.finish(kept, lambda: embed(kept, collection, split))
     line, warning = watch(kept, collection, split, prior, method)
     held_out = int((collection.labels[split.val] >= 0).sum())
-    return kept.eval(), [text for text in (warning, distrust(line, held_out)) if text], history
+    return kept.eval(), [text for text in (warning, distrust(line, held_out, config.motion)) if text], history
 
 
 def take_step(model: Model, method: Method, optimizer: torch.optim.Optimizer, batch: Batch) -> dict[str, float]:

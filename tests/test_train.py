@@ -16,7 +16,7 @@ from novakind.errors import UserError
 from novakind.metrics import scores
 from novakind.modality.image import Image
 from novakind.modality.video import Video
-from novakind.model import Card, Model, predict
+from novakind.model import Card, Model, load_model, predict, to_bytes
 from novakind.presets import glyphs
 from novakind.run import Run
 from novakind.source import Source, gather
@@ -237,6 +237,23 @@ def test_flips_predict_an_item_and_its_mirror_image_alike(frames):
     letters = replace(config, **{kind: replace(getattr(config, kind), flip=False)})
     with pytest.raises(UserError, match=f"--no-{kind}.flip keeps them apart: give --no-flips"):
         fit(collection, split, letters)
+
+
+def test_motion_is_blind_to_what_stands_still_and_stays_with_the_model(tmp_path):
+    rng = np.random.default_rng(0)
+    clips = rng.integers(0, 100, (60, 3, 16, 32, 32), dtype=np.uint8)
+    labels = np.where(np.arange(60) < 30, np.arange(60) % 2, -1)
+    still = from_arrays(clips[:, :, 0].transpose(0, 2, 3, 1), labels)
+    collection = replace(still, items=clips, modality=Video(32, 8, 16))
+    config = Config(novel=2, epochs=1, batch=20, val=0.0, motion=True)
+    model, _, _ = fit(collection, part(collection, 0.0, 0.0), config)
+    (tmp_path / "model.safetensors").write_bytes(to_bytes(model))
+    loaded = load_model(tmp_path / "model.safetensors")
+    scene = rng.integers(0, 100, (60, 3, 1, 32, 32), dtype=np.uint8)
+    np.testing.assert_allclose(predict(loaded, clips)[1], predict(model, clips + scene)[1], atol=1e-4)
+    assert not collection.modality.motion  # the collection's clips are what they were
+    with pytest.raises(UserError, match="--motion is for videos"):
+        fit(still, part(still, 0.0, 0.0), config)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from torch import Tensor
 from novakind.config import Config, from_tables
 from novakind.errors import UserError
 from novakind.modality import Modality, from_settings
-from novakind.modality.video import Video, VideoAugment, cropped, ends, frames_at, resample, shifted
+from novakind.modality.image import recolour
+from novakind.modality.video import Video, VideoAugment, cropped, ends, frames_at, redye, resample, shifted
 
 OFF = VideoAugment(flip=False, crop=1, jitter=0, grey=0, blur=0, shift=0, speed=0)
 
@@ -56,10 +57,13 @@ def test_augmentation_repeats_itself_and_stays_in_range(strength, side, stored, 
 
 
 @pytest.mark.parametrize("policy", [OFF, replace(OFF, strength="none"), replace(OFF, strength="weak")])
-@pytest.mark.parametrize(("stored", "frames"), [(32, 16), (12, 5), (8, 8), (9, 8), (30, 1)])
-def test_a_policy_without_changes_sees_what_prediction_sees(policy, stored, frames):
+@pytest.mark.parametrize(
+    ("stored", "frames", "motion"),
+    [(32, 16, False), (12, 5, False), (8, 8, False), (9, 8, False), (30, 1, False), (32, 16, True), (16, 8, True)],
+)
+def test_a_policy_without_changes_sees_what_prediction_sees(policy, stored, frames, motion):
     batch = random_batch(4, 7, stored)  # an eighth of 7 is no whole pixel: weak cannot shift either
-    modality = Video(7, frames, stored)
+    modality = Video(7, frames, stored, motion=motion)
     seen = modality.augment(batch, policy, seeded())
     torch.testing.assert_close(seen, modality.middle(batch), rtol=0, atol=1e-5)
     torch.testing.assert_close(modality.normalise(seen), modality.normalise(batch), rtol=0, atol=1e-4)
@@ -153,6 +157,57 @@ def test_colour_changes_by_clip_as_asked():
     torch.testing.assert_close(blurred[~softer], batch[~softer], rtol=0, atol=1e-5)
 
 
+# --- motion: changes instead of frames
+
+
+def test_motion_shows_what_changes_from_each_seen_frame_to_the_next_that_is_kept():
+    batch = random_batch(3, 6, 16)
+    plain, moving = Video(6, 8, 16), Video(6, 8, 16, motion=True)
+    moments = plain.moments(batch, torch.ones(3), torch.full((3,), 0.5))
+    changes = moving.middle(batch)
+    for clip in range(3):
+        for place, number in enumerate(moments[clip].tolist()):
+            expected = batch[clip, :, number + 1] - batch[clip, :, number]
+            torch.testing.assert_close(changes[clip, :, place], expected, rtol=0, atol=0)
+    ready = moving.normalise(batch)
+    torch.testing.assert_close(ready, changes / torch.tensor(moving.std).view(3, 1, 1, 1), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("strength", ["strong", "weak", "none"])
+def test_what_stands_still_does_not_exist_for_motion(strength):
+    still = random_batch(1, 16, 1).expand(20, 3, 16, 16, 16)
+    modality = Video(16, 8, 16, motion=True, mean=(0.7, 0.1, 0.3))
+    policy = VideoAugment(strength, blur=0.5, reverse=True)
+    assert modality.normalise(modality.augment(still.clone(), policy, seeded())).abs().max() < 1e-5
+    assert modality.normalise(still.clone()).abs().max() < 1e-5
+
+
+def test_a_last_frame_has_no_next_one():
+    for frames in (1, 2, 4):
+        batch = counting(2, frames)
+        changes = Video(8, frames, frames, motion=True).middle(batch)
+        torch.testing.assert_close(changes, torch.full_like(changes, 0.0 if frames == 1 else 1 / frames))
+
+
+def test_backwards_what_appeared_disappears():
+    batch, policy = random_batch(40, 6, 16), replace(OFF, reverse=True)
+    modality = Video(6, 8, 16, motion=True)
+    forward, seen = modality.augment(batch, OFF, seeded()), modality.augment(batch, policy, seeded())
+    turned = (seen - forward).abs().amax((1, 2, 3, 4)) > 1e-4
+    assert 0.25 < turned.float().mean() < 0.75
+    torch.testing.assert_close(seen[turned], -forward[turned].flip(2), rtol=0, atol=1e-5)
+
+
+def test_changes_take_the_colours_that_their_frames_would():
+    before, after = (0.4 + 0.2 * random_batch(30, 5, 4, seed=seed).flatten(2, 3) for seed in (0, 1))  # far from limits
+    look = Config().image
+    gap = after.mean((2, 3), keepdim=True) - before.mean((2, 3), keepdim=True)
+    after = after - gap  # contrast is around the mean: let both have the same
+    dyed = [recolour(each, replace(look, jitter=0.3, grey=0.5), seeded(3)) for each in (before, after)]
+    changes = redye(after - before, replace(look, jitter=0.3, grey=0.5), seeded(3))
+    torch.testing.assert_close(changes, dyed[1] - dyed[0], rtol=0, atol=1e-5)
+
+
 # --- the rest of a modality
 
 
@@ -197,7 +252,7 @@ def test_thumbnail_is_a_png_of_a_frame_in_the_middle():
 
 
 def test_settings_survive_json():
-    modality = Video(48, 8, 20, 12.5, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
+    modality = Video(48, 8, 20, 12.5, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6), motion=True)
     assert isinstance(modality, Modality)
     assert from_settings(json.loads(json.dumps(modality.settings()))) == modality
     assert modality.shape == (3, 20, 48, 48)

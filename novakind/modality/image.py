@@ -210,16 +210,23 @@ def crop_and_turn(batch: Batch, policy: ImageAugment, generator: torch.Generator
 
 def recolour(batch: Batch, policy: ImageAugment, generator: torch.Generator) -> Batch:
     """Brightness, contrast, saturation and grey are all linear in colour: one 3x3 matrix and one offset an item."""
-    count, reach = len(batch), policy.jitter
+    matrix, brightness, contrast = draw_colours(len(batch), policy, generator)
+    middle = (batch.mean((2, 3)) @ GREY).view(-1, 1, 1) * brightness
+    tones = torch.baddbmm(((1 - contrast) * middle).expand(-1, 3, 1), matrix, batch.flatten(2))
+    return tones.clamp_(0, 1).view_as(batch)
+
+
+def draw_colours(
+    count: int, policy: ImageAugment, generator: torch.Generator
+) -> tuple[Float[Tensor, "batch 3 3"], Float[Tensor, "batch 1 1"], Float[Tensor, "batch 1 1"]]:
+    """Matrices that change colours, and the brightness and contrast in them."""
+    reach = policy.jitter
     brightness, contrast, saturation = (
         uniform(count, max(0, 1 - reach), 1 + reach, generator).view(count, 1, 1) for _ in range(3)
     )
     saturation[pick(count, policy.grey, generator)] = 0
     to_grey = GREY.expand(3, 3)
-    matrix = brightness * contrast * (saturation * torch.eye(3) + (1 - saturation) * to_grey)
-    middle = (batch.mean((2, 3)) @ GREY).view(count, 1, 1) * brightness
-    tones = torch.baddbmm(((1 - contrast) * middle).expand(count, 3, 1), matrix, batch.flatten(2))
-    return tones.clamp_(0, 1).view_as(batch)
+    return brightness * contrast * (saturation * torch.eye(3) + (1 - saturation) * to_grey), brightness, contrast
 
 
 def solarize(batch: Batch) -> Batch:

@@ -16,7 +16,7 @@ from PIL import Image as Pillow
 from torch import Tensor
 
 from novakind.modality.clips import read_clip
-from novakind.modality.image import ImageAugment, alter, blur, mirror, pick, recolour, uniform
+from novakind.modality.image import ImageAugment, alter, blur, draw_colours, mirror, pick, recolour, uniform
 
 Batch = Float[Tensor, "batch 3 frames height width"]
 Each = Float[Tensor, " batch"]
@@ -66,6 +66,10 @@ class Video:
     More are stored than are seen, so that clips can be shifted and played faster: at natural speed the frames that are
     seen spread over three quarters of those that are stored. `mean` and `std` are the channel statistics that normalise
     a batch.
+
+    With `motion` an encoder sees how each of these frames differs from the stored one after it. What stands still is
+    gone then: a network that sees some hundred clips cannot tell them by their scenes ("residual frames" of Tao et al.,
+    "Rethinking Motion Representation", 2020).
     """
 
     size: int
@@ -74,6 +78,7 @@ class Video:
     fps: float = 8.0
     mean: tuple[float, ...] = (0.5, 0.5, 0.5)
     std: tuple[float, ...] = (0.25, 0.25, 0.25)
+    motion: bool = False
 
     kind = "video"
     dtype = "uint8"
@@ -110,7 +115,8 @@ class Video:
         """Centred and scaled by channel, channels last; of clips that were not augmented, the middle frames."""
         if batch.shape[2] != self.frames:
             batch = self.middle(batch)
-        mean, std = torch.tensor(self.mean).view(3, 1, 1, 1), torch.tensor(self.std).view(3, 1, 1, 1)
+        centre = (0.0, 0.0, 0.0) if self.motion else self.mean
+        mean, std = torch.tensor(centre).view(3, 1, 1, 1), torch.tensor(self.std).view(3, 1, 1, 1)
         return torch.addcmul(-mean / std, batch, 1 / std).contiguous(memory_format=torch.channels_last_3d)
 
     def augment(self, batch: Tensor, policy: VideoAugment, generator: torch.Generator) -> Tensor:
@@ -120,24 +126,34 @@ class Video:
         count, look = len(batch), ImageAugment(flip=policy.flip, crop=policy.crop, jitter=policy.jitter)
         pace = uniform(count, -1, 1, generator).mul(math.log1p(policy.speed if strong else 0)).exp()
         place = uniform(count, 0.5 - policy.shift / 2, 0.5 + policy.shift / 2, generator)
-        moments = self.moments(batch, pace, place)
+        clips = self.seen(batch, self.moments(batch, pace, place))
         if strong and policy.reverse:
-            backwards = pick(count, 0.5, generator)
-            moments[backwards] = moments[backwards].flip(1)
-        clips = frames_at(batch, moments)
+            alter(clips, pick(count, 0.5, generator), self.backwards)
         side = policy.small or self.size
         if not strong:
             return resample(clips, shifted(count, self.size, look, generator), side)
         clips = resample(clips, cropped(count, look, generator), side)
         if policy.jitter > 0 or policy.grey > 0:
+            change = redye if self.motion else recolour
             # To the colours a clip is one tall picture: its frames below each other.
-            clips = recolour(clips.flatten(2, 3), replace(look, grey=policy.grey), generator).view_as(clips)
+            clips = change(clips.flatten(2, 3), replace(look, grey=policy.grey), generator).view_as(clips)
         alter(clips, pick(count, policy.blur, generator), soften)
         return clips
 
     def middle(self, batch: Batch) -> Float[Tensor, "batch 3 {self.frames} height width"]:
-        """The frames that are seen where nothing is left to chance."""
-        return frames_at(batch, self.moments(batch, torch.ones(len(batch)), torch.full((len(batch),), 0.5)))
+        """What is seen where nothing is left to chance."""
+        return self.seen(batch, self.moments(batch, torch.ones(len(batch)), torch.full((len(batch),), 0.5)))
+
+    def seen(self, batch: Batch, moments: Int[Tensor, "batch seen"]) -> Float[Tensor, "batch 3 seen height width"]:
+        """The frames of these numbers, or what changes between each of them and the next one that is kept."""
+        if not self.motion:
+            return frames_at(batch, moments)
+        after = (moments + 1).clamp(max=batch.shape[2] - 1)
+        return frames_at(batch, after) - frames_at(batch, (after - 1).clamp(min=0))
+
+    def backwards(self, clips: Batch) -> Batch:
+        """Played from the end: what appeared disappears."""
+        return -clips.flip(2) if self.motion else clips.flip(2)
 
     def moments(self, batch: Batch, pace: Each, place: Each) -> Int[Tensor, "batch {self.frames}"]:
         """Which of the kept frames are seen, the nearest to even steps.
@@ -203,6 +219,14 @@ def cropped(count: int, look: ImageAugment, generator: torch.Generator) -> Affin
 def affine(wide: Each, high: Each, offset: Float[Tensor, "batch 2"]) -> Affine:
     """Axes scaled by `wide` and `high`, then moved."""
     return torch.cat([torch.diag_embed(torch.stack([wide, high], 1)), offset[:, :, None]], 2)
+
+
+def redye(
+    changes: Float[Tensor, "batch 3 height width"], look: ImageAugment, generator: torch.Generator
+) -> Float[Tensor, "batch 3 height width"]:
+    """The changes of clips whose colours are changed: unlike tones these have no middle and no limits."""
+    matrix, _, _ = draw_colours(len(changes), look, generator)
+    return torch.bmm(matrix, changes.flatten(2)).view_as(changes)
 
 
 def soften(clips: Batch) -> Batch:
