@@ -22,6 +22,7 @@ The options that matter most
   --prior 1/2,1/4,1/4  their shares, if you know them; by default all are equally large
   --preset glyphs      for digits, letters and symbols, which must not be mirrored
   --window 3s          cut recordings into windows of this length (with --hop 1.5s, --rate 50)
+  --no-motion          for videos that are told apart by what they show; by default what moves in them counts
   --out runs/photos    where to write; by default runs/ and the name of the data
   --epochs 50          longer or shorter training; by default chosen by the amount of data
   --seed 1             another, equally valid run

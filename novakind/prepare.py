@@ -26,6 +26,8 @@ from novakind.progress import Reporter
 from novakind.sampler import Sampler
 from novakind.split import Split
 
+STILL = 0.25 / 255  # mean change between frames below which nothing moves: a quarter of a tone
+
 
 def make_sampler(collection: Collection, split: Split, config: Config) -> Sampler:
     """Batches of the training part; a collection that lacks one of the two kinds of items is refused."""
@@ -67,7 +69,7 @@ def make_model(
     """The untrained model, the same for the same seed."""
     torch.manual_seed(derive(config.seed))
     categories = (*collection.classes, *new_names(collection.classes, config.novel))
-    settings = seen_as(collection.modality, config).settings()
+    settings = seen_as(collection, split, config).settings()
     name = config.encoder if encoder is None else CUSTOM
     check_flips(collection.modality.kind, config)
     card = Card(name, config.head, config.dim, config.tau, len(collection.classes), categories, settings, config.flips)
@@ -87,13 +89,21 @@ def make_model(
     return model.to("cuda" if cuda else "cpu")
 
 
-def seen_as(modality: Modality, config: Config) -> Modality:
+def seen_as(collection: Collection, split: Split, config: Config) -> Modality:
     """The modality as the network is to see it: of videos frames, or what changes between them."""
+    modality = collection.modality
     if not config.motion:
         return modality
     if not isinstance(modality, Video):
-        raise UserError("--motion is for videos, and these items do not move: leave it out")
-    return replace(modality, motion=True)
+        raise UserError("--motion is for videos, and these items do not move: give --no-motion, or another --preset")
+    moving = replace(modality, motion=True)
+    some = split.train[:: max(1, len(split.train) // 100)]
+    changes = moving.middle(moving.collate(collection.items[some])).abs().mean((1, 2, 3, 4))
+    if (still := (changes < STILL).float().mean()) > 0.5:
+        raise UserError(
+            f"{still:.0%} of the videos stand still, and --motion shows the network only what changes: give --no-motion"
+        )
+    return moving
 
 
 def check_flips(kind: str, config: Config) -> None:

@@ -251,9 +251,12 @@ def test_motion_is_blind_to_what_stands_still_and_stays_with_the_model(tmp_path)
     loaded = load_model(tmp_path / "model.safetensors")
     scene = rng.integers(0, 100, (60, 3, 1, 32, 32), dtype=np.uint8)
     np.testing.assert_allclose(predict(loaded, clips)[1], predict(model, clips + scene)[1], atol=1e-4)
-    assert not collection.modality.motion  # the collection's clips are what they were
+    assert not collection.modality.settings()["motion"]  # the clips of the collection are what they were
     with pytest.raises(UserError, match="--motion is for videos"):
         fit(still, part(still, 0.0, 0.0), config)
+    frozen = replace(collection, items=np.repeat(clips[:, :, :1], 16, axis=2))
+    with pytest.raises(UserError, match=r"100% of the videos stand still.* give --no-motion"):
+        fit(frozen, part(frozen, 0.0, 0.0), config)
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ class Video:
         if not self.motion:
             return frames_at(batch, moments)
         after = (moments + 1).clamp(max=batch.shape[2] - 1)
-        return frames_at(batch, after) - frames_at(batch, (after - 1).clamp(min=0))
+        return frames_at(batch, after).sub_(frames_at(batch, (after - 1).clamp(min=0)))
 
     def backwards(self, clips: Batch) -> Batch:
         """Played from the end: what appeared disappears."""
