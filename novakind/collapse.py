@@ -50,8 +50,9 @@ def distrust(line: dict[str, float], held_out: int, motion: bool = False) -> str
         return None
     return (
         f"only {right:.0%} of the labeled items kept aside are recognised, so do not trust the new categories yet; "
-        "add labeled items, train longer with --epochs, or try another --preset"
-        + (", or --no-motion if it is not movement that tells them apart" if motion else "")
+        "add labeled items, train longer with --epochs, "
+        + ("give --no-motion if it is not movement that tells them apart, " if motion else "")
+        + "or try another --preset"
     )
 
 

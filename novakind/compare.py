@@ -18,7 +18,7 @@ from novakind.config import Config, as_tables
 from novakind.errors import UserError
 from novakind.methods import METHODS
 from novakind.progress import Reporter
-from novakind.run import FILES, MOVABLE, Run, flatten, write_atomic
+from novakind.run import FILES, Run, essence, write_atomic
 from novakind.scoreboard import Cell, Scoreboard
 from novakind.source import Source, gather, placed
 from novakind.workflow import early_checks, run_discover
@@ -138,6 +138,7 @@ def look(
     truth = hashlib.sha256(repr(collection.truth_classes).encode() + collection.truth.tobytes())
     encoder = encoders.chosen(config.encoder, len(collection.modality.shape))
     terms = f"split: {split.by}; {budget(config)}; encoder: {encoder}; batch: {config.batch}"
+    terms += "; motion instead of frames" if config.motion else ""
     digests = {"digest": collection.digest(), "truth_digest": truth.hexdigest()[:16]}
     return Scoreboard(cells, collection.name, part, terms, command), digests
 
@@ -157,12 +158,7 @@ def earlier(plan: Plan, cell: Cell) -> dict[str, Any] | None:
 
 def is_same(earlier: Any, present: dict[str, Any]) -> bool:
     """Whether two questions differ in nothing but places; digests tell whether the same data are there."""
-
-    def essence(question: Any) -> dict[str, Any]:
-        plain = json.loads(json.dumps(question))
-        return {key: value for key, value in flatten(plain).items() if key not in MOVABLE}
-
-    return isinstance(earlier, dict) and essence(earlier) == essence(present)
+    return isinstance(earlier, dict) and essence(earlier) == essence(json.loads(json.dumps(present)))
 
 
 def read_json(file: Path) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class Discoverer(ClusterMixin, BaseEstimator):
     ----------
     n_novel : number of new categories.
     prior : shares of the new categories, e.g. (0.5, 0.25, 0.25), or "uniform".
-    preset : "default", "glyphs", "sensors", "videos", "fast" or "paper": the settings that `settings` then changes.
+    preset : "default", "glyphs", "sensors", "fast" or "paper": the settings that `settings` then changes.
     settings : changes to the preset, by dotted name: {"objective.kl": 4, "head": "linear", "optim.lr": 0.05}.
     encoder : a name, or any `nn.Module` that maps a batch to vectors.
     epochs : passes over the unlabeled items; 0 chooses by the amount of data.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from novakind.config import read_toml, to_toml
+from novakind.config import Config, as_tables, read_toml, to_toml
 from novakind.errors import UserError
 
 try:
@@ -87,9 +87,9 @@ class Run:
         """Write down the settings; refuse to go on with a run that had others, once it has trained an epoch."""
         text = to_toml(settings)
         if (self.path / "state.pt").exists():
-            earlier, present = flatten(self.settings()), flatten(read_toml(text))
+            earlier, present = essence(self.settings()), essence(read_toml(text))
             for key in {**present, **earlier}:
-                if key not in MOVABLE and earlier.get(key) != present.get(key):
+                if earlier.get(key) != present.get(key):
                     name = key.removeprefix("data.")
                     what = (
                         f"{name} = {earlier.get(key)!r}, not {present.get(key)!r}" if name != "digest" else "other data"
@@ -199,6 +199,12 @@ def write_atomic(path: Path, content: bytes) -> None:
     """The file is either as it was or whole, also after a crash."""
     with replacing(path) as part:
         part.write_bytes(content)
+
+
+def essence(settings: dict[str, Any]) -> dict[str, Any]:
+    """What tells runs apart, by dotted names; settings unknown to an older version are taken as by default."""
+    complete = flatten(as_tables(Config())) | flatten(settings)
+    return {key: value for key, value in complete.items() if key not in MOVABLE}
 
 
 def flatten(tables: dict[str, Any], above: str = "") -> dict[str, Any]:

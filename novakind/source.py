@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -16,6 +17,7 @@ from novakind.data import Collection
 from novakind.datasets import DATASETS, data_root, is_named
 from novakind.errors import UserError
 from novakind.files import Reading, are_recordings, are_videos, load, refuse
+from novakind.manifest import is_manifest, read_manifest
 from novakind.split import Split, hide, impose, part, standardise, with_truth
 
 
@@ -76,10 +78,18 @@ def preset_for(source: Source) -> str:
     if is_named(source.data, data_root(source.data_root)):
         kinds = {"sensors": source.data in SENSORS, "videos": source.data in ACTIONS}
     else:
-        some = (file for file in Path(source.data).rglob("*") if file.is_file()) if source.data else ()
-        files = list(islice(some, 200))
+        files = list(islice(names_of(Path(source.data)), 200)) if source.data else []
         kinds = {"sensors": are_recordings(files), "videos": are_videos(files)}
     return next((name for name, fits in kinds.items() if fits), "default")
+
+
+def names_of(data: Path) -> Iterator[Path]:
+    """The files in a folder, or those that a manifest lists; what is wrong with either is told when it is read."""
+    if data.is_file() and is_manifest(data):
+        with suppress(UserError):
+            yield from map(Path, read_manifest(data, labels=False)[0])
+    else:
+        yield from (file for file in data.rglob("*") if file.is_file())
 
 
 def load_named(name: str, root: Path, reading: Reading, watch: Callable[[int, int], None]) -> Collection:

@@ -11,6 +11,7 @@ from footage import evenly, write_video
 
 from novakind.cli import main
 from novakind.discovery import Discovery
+from novakind.source import Source, preset_for
 
 SIDE, SECONDS = 40, 2
 FORMATS = [("mp4", "mpeg4", "yuv420p"), ("avi", "mjpeg", "yuvj420p"), ("webm", "libvpx", "yuv420p")]
@@ -69,6 +70,18 @@ def films(tmp_path_factory):
     with (root / "truth.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["path", "label"], *truth])
     return root
+
+
+def test_videos_are_told_by_a_folder_or_by_a_manifest(films):
+    listed = films / "listed.csv"
+    names = [path.relative_to(films) for path in (films / "train").rglob("*.*")]
+    listed.write_text("path,label\n" + "".join(f"{name},\n" for name in names))
+    assert {preset_for(Source(str(data))) for data in (films / "train", listed)} == {"videos"}
+    assert preset_for(Source(str(films / "absent"))) == "default"
+    listed.write_text("path,label\na.csv,\nb.csv,\n")
+    assert preset_for(Source(str(listed))) == "sensors"
+    listed.write_text("path,label\n")
+    assert preset_for(Source(str(listed))) == "default"
 
 
 def test_motions_are_found_predicted_and_shown(films):

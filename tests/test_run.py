@@ -81,6 +81,13 @@ def test_other_settings_are_refused_and_the_first_is_named(tmp_path, change, tol
     assert flatten(run.settings()) == flatten(SETTINGS)
 
 
+def test_a_setting_that_did_not_exist_then_is_as_by_default(tmp_path):
+    run = begun(tmp_path / "run")
+    with pytest.raises(UserError, match="was begun with motion = False, not True"):
+        run.settle(SETTINGS | {"motion": True})
+    run.settle(SETTINGS | {"motion": False})
+
+
 def test_settings_hold_any_path(tmp_path):
     odd = SETTINGS | {"data": {"data": os.fsdecode(b"caf\xe9\n\"'"), "digest": "abc"}}
     run = Run.claim(tmp_path / "run")

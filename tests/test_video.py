@@ -162,7 +162,7 @@ def test_colour_changes_by_clip_as_asked():
 
 def test_motion_shows_what_changes_from_each_seen_frame_to_the_next_that_is_kept():
     batch = random_batch(3, 6, 16)
-    plain, moving = Video(6, 8, 16), Video(6, 8, 16, motion=True)
+    plain, moving = Video(6, 8, 16, 4.0), Video(6, 8, 16, 4.0, motion=True)
     moments = plain.moments(batch, torch.ones(3), torch.full((3,), 0.5))
     changes = moving.middle(batch)
     for clip in range(3):
@@ -171,6 +171,18 @@ def test_motion_shows_what_changes_from_each_seen_frame_to_the_next_that_is_kept
             torch.testing.assert_close(changes[clip, :, place], expected, rtol=0, atol=0)
     ready = moving.normalise(batch)
     torch.testing.assert_close(ready, changes / torch.tensor(moving.std).view(3, 1, 1, 1), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(("fps", "later"), [(1.0, 1), (4.0, 1), (8.0, 2), (30.0, 8), (1000.0, 15)])
+def test_motion_is_what_changes_within_a_quarter_of_a_second(fps, later):
+    seen = Video(8, 4, 16, fps, motion=True).middle(counting(2, 16))
+    torch.testing.assert_close(seen, torch.full_like(seen, later / 16))
+
+
+def test_what_was_decoded_stays_valid_whatever_the_network_sees():
+    assert "motion" not in Video(8).settings()
+    assert from_settings(Video(8).settings()) == Video(8)
+    assert Video(8, motion=True).settings()["motion"] is True
 
 
 @pytest.mark.parametrize("strength", ["strong", "weak", "none"])
@@ -185,7 +197,7 @@ def test_what_stands_still_does_not_exist_for_motion(strength):
 def test_a_last_frame_has_no_next_one():
     for frames in (1, 2, 4):
         batch = counting(2, frames)
-        changes = Video(8, frames, frames, motion=True).middle(batch)
+        changes = Video(8, frames, frames, 4.0, motion=True).middle(batch)
         torch.testing.assert_close(changes, torch.full_like(changes, 0.0 if frames == 1 else 1 / frames))
 
 

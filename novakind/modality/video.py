@@ -23,6 +23,7 @@ Each = Float[Tensor, " batch"]
 Affine = Float[Tensor, "batch 2 3"]
 
 ROOM = 0.25  # share of the kept frames that is left over at natural speed, to shift and to speed up
+LAPSE = 0.25  # seconds within which motion is seen; a slow camera has no two frames that are closer
 SAMPLE = 500  # clips are enough to measure means and deviations
 THIN = 4  # every so many pixels tell whether a picture still moves
 
@@ -67,9 +68,9 @@ class Video:
     seen spread over three quarters of those that are stored. `mean` and `std` are the channel statistics that normalise
     a batch.
 
-    With `motion` an encoder sees how each of these frames differs from the stored one after it. What stands still is
-    gone then: a network that sees some hundred clips cannot tell them by their scenes ("residual frames" of Tao et al.,
-    "Rethinking Motion Representation", 2020).
+    With `motion` an encoder sees how each of these frames differs from the one a quarter of a second later, or from the
+    next that is stored. What stands still is gone then: a network that sees some hundred clips cannot tell them by
+    their scenes ("residual frames" of Tao et al., "Rethinking Motion Representation", 2020).
     """
 
     size: int
@@ -145,11 +146,12 @@ class Video:
         return self.seen(batch, self.moments(batch, torch.ones(len(batch)), torch.full((len(batch),), 0.5)))
 
     def seen(self, batch: Batch, moments: Int[Tensor, "batch seen"]) -> Float[Tensor, "batch 3 seen height width"]:
-        """The frames of these numbers, or what changes between each of them and the next one that is kept."""
+        """The frames of these numbers, or what changes between each of them and a later one."""
         if not self.motion:
             return frames_at(batch, moments)
-        after = (moments + 1).clamp(max=batch.shape[2] - 1)
-        return frames_at(batch, after).sub_(frames_at(batch, (after - 1).clamp(min=0)))
+        later = max(1, round(LAPSE * self.fps))
+        after = (moments + later).clamp(max=batch.shape[2] - 1)
+        return frames_at(batch, after).sub_(frames_at(batch, (after - later).clamp(min=0)))
 
     def backwards(self, clips: Batch) -> Batch:
         """Played from the end: what appeared disappears."""
@@ -172,7 +174,8 @@ class Video:
         return buffer.getvalue()
 
     def settings(self) -> dict[str, Any]:
-        return {"kind": self.kind, **asdict(self)}
+        """Frames go without saying: what was decoded stays valid, however the network is to see it."""
+        return {"kind": self.kind, **{name: value for name, value in asdict(self).items() if value is not False}}
 
 
 def ends(batch: Batch) -> Each:
