@@ -155,9 +155,8 @@ TABLES = (
         ),
         "full",
         LINEAR,
-        note="Equal time, not equal epochs, at the scale cpu: ten minutes on pictures, six on videos, 20 "
-        "epochs on series. Networks for videos are narrow there. The paper has no such table for "
-        "series.",
+        note="At the scale cpu ten minutes on pictures, 60 epochs on videos, 20 on series. Networks for videos are "
+        "narrow there. The paper has no such table for series.",
     ),
     Exhibit(
         "table7",
