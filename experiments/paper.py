@@ -104,8 +104,8 @@ CLAIMS = {  # what the text and the pictures of the paper say, in our words
     "alone hardly cluster the novel ones.",
     "table4": "Weak augmentation, more novel classes, a shift of meaning and a heavy head class each cost novel ACC; a "
     "mild head costs little.",
-    "table5": "As Table 4: weak augmentation costs most after a shift of meaning.",
-    "table6": "Deeper networks are better on known and on novel classes, with diminishing returns.",
+    "table5": "As Table 4: hiding what moves costs most, then weak augmentation.",
+    "table6": "Deeper networks are better on known and on novel classes, up to a plateau.",
     "table7": "Every term matters: without L_H, or without both L_kl and L_var, training collapses; L_var alone is the "
     "most dispensable.",
     "confusion": "Each novel class gets a neuron of its own; classes do not collapse into one.",
@@ -114,11 +114,12 @@ CLAIMS = {  # what the text and the pictures of the paper say, in our words
     "kl": "L_kl is compared over training for several assumed numbers of novel classes, five being right.",
     "setting1": "The clusters fail to follow the classes (picture only; Table 4 has the number).",
     "setting2": "The clusters fail to follow the classes (picture only; Table 4 has the number).",
-    "case1": "A wrong prior makes classes overlap; uniform is a good guess, and the tail classes suffer most.",
+    "case1": "A wrong prior makes classes overlap and harms known classes too; uniform is a good guess, and the tail "
+    "classes suffer most.",
     "case2": "With too few categories classes of similar meaning merge: dog with horse, walking with jumping or "
     "running.",
     "case3": "With too many categories classes are split along features that do not matter; under a shift of meaning "
-    "the classes are not recovered at all.",
+    "the model struggles to recover the classes.",
 }
 
 

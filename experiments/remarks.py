@@ -33,16 +33,23 @@ def order(lines: Iterable[Line]) -> list[str]:
     for name, group in groups.items():
         if len(group) < 2 or not all(line.runs for line in group):
             continue
-        ours = {line.row.name: mean(run["metrics"][NOVEL] for run in line.runs) for line in group}
+        ours = {line.row.name: round(mean(100 * run["metrics"][NOVEL] for run in line.runs), 1) for line in group}
         paper = {line.row.name: line.reported.novel or 0.0 for line in group}
         pairs = list(combinations(ours, 2))
         alike = sum((ours[a] - ours[b]) * (paper[a] - paper[b]) > 0 for a, b in pairs)
         said.append(
-            f"From worst to best, {name}: {' < '.join(sorted(ours, key=ours.__getitem__))}. "
-            f"The paper: {' < '.join(sorted(paper, key=paper.__getitem__))}. "
+            f"From worst to best, {name}: {ranked(ours)}. The paper: {ranked(paper)}. "
             f"{alike} of {len(pairs)} pairs stand in the same order."
         )
     return said
+
+
+def ranked(scores: dict[str, float]) -> str:
+    """Names from the lowest score to the highest, equal ones as such."""
+    levels: dict[float, list[str]] = {}
+    for name, score in sorted(scores.items(), key=lambda pair: pair[1]):
+        levels.setdefault(score, []).append(name)
+    return " < ".join(" = ".join(names) for names in levels.values())
 
 
 def mergers(lines: Iterable[Line]) -> list[str]:
@@ -64,8 +71,17 @@ def mergers(lines: Iterable[Line]) -> list[str]:
             text = "; ".join(f"[{', '.join(each)}]" for each in held if each) or "no category holds much of any class"
             text += f"; taken for known classes: {', '.join(lost)}" if lost else ""
             text += f"; scattered: {', '.join(scattered)}" if scattered else ""
+            text += ceiling([sum(row) for row in found["counts"][known:]], len(found["categories"]) - known)
             said.append(f"{line.row.name}, seed 0, shares of at least {100 * MUCH:.0f} % of a class: {text}.")
     return said
+
+
+def ceiling(sizes: list[int], categories: int) -> str:
+    """What a matching of one category with one class can reach at most, where there are too few of them."""
+    if categories >= len(sizes):
+        return ""
+    best = sum(sorted(sizes)[-categories:]) / sum(sizes)
+    return f"; ACC is {100 * best:.1f} at most"
 
 
 REMARKS: dict[str, Callable[[Iterable[Line]], list[str]]] = {"order": order, "mergers": mergers}

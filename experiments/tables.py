@@ -57,7 +57,7 @@ TABLES = (
             split("7/5", "7", USC),
         ),
         where=LINEAR,
-        note="The paper's Table 1 lists the divisions without numbers; its Tables 3 to 5 have them.",
+        note="The paper's Table 1 lists the divisions without numbers; its Tables 2 to 5 have them.",
     ),
     Exhibit(
         "table2",
@@ -76,7 +76,7 @@ TABLES = (
         ),
         "full",
         DEEP,
-        note="The paper's rows KCL to AutoNovel equal numbers that their authors published for ResNet-18.",
+        note="The paper's rows KCL to AutoNovel equal numbers that had been published before, for ResNet-18.",
     ),
     Exhibit(
         "table3",

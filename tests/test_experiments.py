@@ -351,7 +351,7 @@ def confused(counts, known=1):
 def test_mergers_and_order_are_told():
     few = Line(Row("U = 2 assumed"), paper.Reported(), [confused([[9, 0, 0], [0, 9, 1], [1, 8, 1], [6, 0, 4]])])
     (said,) = mergers([few])
-    assert "[dog 90 %, horse 80 %]; [ship 40 %]; taken for known classes: ship 60 %" in said
+    assert "[dog 90 %, horse 80 %]; [ship 40 %]; taken for known classes: ship 60 %; ACC is 66.7 at most" in said
     lines = [
         Line(Row(name, group="terms"), paper.Reported(None, theirs), [{"metrics": {"novel_acc/test/agnostic": ours}}])
         for name, theirs, ours in (("a", 10.0, 0.1), ("b", 20.0, 0.3), ("c", 30.0, 0.2))
@@ -361,6 +361,8 @@ def test_mergers_and_order_are_told():
     assert "a < b < c" in said
     assert "2 of 3 pairs" in said
     assert order([*lines[:2], lines[2]._replace(runs=[])]) == []
+    (said,) = order([*lines[:2], lines[2]._replace(runs=lines[1].runs)])
+    assert "a < b = c" in said
 
 
 def test_commentary_names_exhibits():
