@@ -113,6 +113,7 @@ ACTIONS = tuple(
     Row(name, changes, scales=scales, why="for the networks and epochs of the scale cpu", group=group, once=once)
     for name, changes, group, scales, once in (
         ("ours", {}, "method", SMALL, ()),
+        ("UNO", {"method": "uno"}, "method", SMALL, ()),
         ("UNO without its first stage", {"method": "uno-direct"}, "method", SMALL, ()),
         ("supervised + k-means", {"method": "supervised"}, "method", SMALL, ()),
         ("supervised + k-means, 134 epochs", LONGER, "method", ("cpu",), ("cpu",)),
