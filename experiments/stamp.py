@@ -15,7 +15,7 @@ import torch
 import novakind
 
 PACKAGE = Path(novakind.__file__).parent
-ROOTS = ("discoverer", "source")  # what trains and scores, and what loads and divides
+ROOTS = ("outcome", "source")  # what trains and scores, and what loads and divides
 
 
 @cache

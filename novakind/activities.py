@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.io
 from jaxtyping import Float, Int
 
 from novakind.data import SHORTEST, Collection
@@ -263,8 +262,10 @@ def is_cell(value: Any) -> bool:
 
 def variable(file: Path, name: str) -> Any:
     """One variable of a MATLAB file (version 7 or older)."""
+    from scipy.io import loadmat  # here, since its import takes long and few data sets need it
+
     try:
-        return scipy.io.loadmat(file, squeeze_me=True, struct_as_record=False)[name]
+        return loadmat(file, squeeze_me=True, struct_as_record=False)[name]
     except FileNotFoundError:
         raise UserError(f"{file} does not exist: put the official file there") from None
     except Exception as error:  # what a damaged file raises is up to its bytes

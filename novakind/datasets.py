@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, UInt8
-from sklearn.datasets import load_digits
 
 from novakind.actions import ACTIONS
 from novakind.activities import SENSORS
@@ -67,6 +66,8 @@ def digits() -> Collection:
 
 def digit_pictures() -> tuple[np.ndarray, np.ndarray]:
     """1,797 pictures of 8 x 8 pixels, their 17 tones spread over 0 to 255; and the digits."""
+    from sklearn.datasets import load_digits  # here, since its import takes a second
+
     X, y = load_digits(return_X_y=True)
     return np.round(X * (255 / 16)).astype(np.uint8).reshape(-1, 8, 8), y
 

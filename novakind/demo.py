@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 from PIL import Image as Pillow
-from sklearn.cluster import KMeans
 
 from novakind.config import Config
 from novakind.data import Collection
 from novakind.datasets import digit_pictures
 from novakind.discovery import Discovery
+from novakind.methods.clusters import kmeans
 from novakind.metrics import clustering_acc
 from novakind.presets import glyphs
 from novakind.source import Source
@@ -54,8 +54,8 @@ def kmeans_on_pixels(collection: Collection, split: Split) -> float:
     rows = collection.items.reshape(len(collection), -1).astype(np.float64)
     train = split.train[collection.labels[split.train] < 0]
     test = split.test[collection.truth[split.test] >= known]
-    kmeans = KMeans(len(collection.truth_classes) - known, n_init=10, random_state=0).fit(rows[train])
-    return clustering_acc(collection.truth[test] - known, kmeans.predict(rows[test]).astype(np.int64))
+    found = kmeans(rows[train], len(collection.truth_classes) - known, seed=0)
+    return clustering_acc(collection.truth[test] - known, found.predict(rows[test]).astype(np.int64))
 
 
 def run_demo(folder: Path, seed: int) -> None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 Labels = Int[np.ndarray, " items"]
 
@@ -22,10 +20,17 @@ def contingency(truth: Labels, predicted: Labels) -> Int[np.ndarray, "true predi
     return table
 
 
+def pair_off(table: Int[np.ndarray, "rows columns"]) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
+    """The rows and columns of the one-to-one matching with the largest sum (Hungarian method)."""
+    from scipy.optimize import linear_sum_assignment  # here, since its import takes long
+
+    return linear_sum_assignment(table, maximize=True)
+
+
 def match(truth: Labels, predicted: Labels) -> dict[int, int]:
-    """The one-to-one matching {category: true class} with the most items in agreement (Hungarian method)."""
+    """The one-to-one matching {category: true class} with the most items in agreement."""
     table = contingency(truth, predicted)
-    rows, columns = linear_sum_assignment(table, maximize=True)
+    rows, columns = pair_off(table)
     return {int(column): int(row) for row, column in zip(rows, columns, strict=True) if table[row, column] > 0}
 
 
@@ -34,7 +39,7 @@ def clustering_acc(truth: Labels, predicted: Labels) -> float:
     if len(truth) == 0:
         return float("nan")
     table = contingency(truth, predicted)
-    return float(table[linear_sum_assignment(table, maximize=True)].sum() / len(truth))
+    return float(table[pair_off(table)].sum() / len(truth))
 
 
 def novel_acc(truth: Labels, predicted: Labels, known: int) -> float:
@@ -49,6 +54,8 @@ def novel_acc(truth: Labels, predicted: Labels, known: int) -> float:
 
 def scores(truth: Labels, logp: Float[np.ndarray, "items classes"], known: int, split: str) -> dict[str, float]:
     """Every metric of one split; `truth` gives each item's true class, and items of unknown truth (-1) are left out."""
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score  # here: it takes a second
+
     logp, truth = logp[truth >= 0], truth[truth >= 0]
     agnostic = logp.argmax(1)
     is_novel = truth >= known
@@ -78,7 +85,7 @@ def matched_confusion(
     """
     table = np.zeros((max(int(truth.max(initial=-1)) + 1, known), categories), dtype=np.int64)
     np.add.at(table, (truth, predicted), 1)
-    rows, columns = linear_sum_assignment(table[known:, known:], maximize=True)
+    rows, columns = pair_off(table[known:, known:])
     by_class = dict(zip(rows.tolist(), columns.tolist(), strict=True))
     matched = [known + by_class[row] for row in sorted(by_class)]
     order = [*range(known), *matched, *(column for column in range(known, categories) if column not in matched)]

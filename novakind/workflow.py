@@ -10,11 +10,11 @@ import numpy as np
 
 from novakind.config import Config, as_tables
 from novakind.data import Collection
-from novakind.discoverer import discover
 from novakind.errors import UserError
 from novakind.methods import make_method
 from novakind.modality.series import Series
 from novakind.modality.video import Video
+from novakind.outcome import discover
 from novakind.prior import Prior
 from novakind.progress import Reporter
 from novakind.report import Clips, Signals, write_report

@@ -1,6 +1,8 @@
 """Imports point only upwards in the map of the package: what is below may use what is above, never the reverse."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import novakind
@@ -9,7 +11,7 @@ LAYERS = """
     errors memory prior losses heads vmf metrics modality encoders
     config presets store data manifest files activities actions datasets split source sampler model inbox optim
     methods pace collapse run
-    progress fetch prepare train discoverer discovery export report workflow verbs demo
+    progress fetch prepare train outcome discoverer discovery export report workflow verbs demo
     picture curves scoreboard compare help cli
 """.split()  # noqa: SIM905 easier to read than quotes
 ROOT = Path(novakind.__file__).parent
@@ -38,3 +40,10 @@ def test_imports_point_upwards():
 
 def test_files_stay_short():
     assert {file.name for file in ROOT.rglob("*.py") if len(file.read_text().splitlines()) > 300} == set()
+
+
+def test_scikit_learn_waits_until_it_is_needed():
+    """Its import takes a second, which nobody should wait for who asks for help or goes on with a run."""
+    asked = "import sys, novakind.cli; print(sorted({'sklearn', 'scipy', 'av'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

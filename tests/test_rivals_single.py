@@ -14,7 +14,6 @@ from sklearn.metrics import adjusted_rand_score
 
 from novakind.config import Config, Optim
 from novakind.data import Collection, from_arrays
-from novakind.discoverer import discover
 from novakind.encoders import build
 from novakind.encoders.flat import Flat
 from novakind.heads import MLPHead
@@ -23,6 +22,7 @@ from novakind.methods.kmeans import Kmeans
 from novakind.methods.nev import NEV, lacking_variance, negative_learning
 from novakind.methods.supcon import SupCon, contrast
 from novakind.model import Model, load_model, predict
+from novakind.outcome import discover
 from novakind.presets import glyphs
 from novakind.progress import Reporter
 from novakind.run import Run

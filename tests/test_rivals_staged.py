@@ -12,7 +12,6 @@ from torch import nn
 
 from novakind.config import Config, Optim
 from novakind.data import Collection, from_arrays
-from novakind.discoverer import discover
 from novakind.encoders import build
 from novakind.errors import UserError
 from novakind.methods import METHODS, Batch, Stage, make_method
@@ -24,6 +23,7 @@ from novakind.methods.mcl import pair_likelihood
 from novakind.methods.similarity import Similarity, novel_only, pseudo_labels, same_or_different
 from novakind.methods.spacing import corners_of, equidistant
 from novakind.model import Card, Model, load_model, predict, to_bytes
+from novakind.outcome import discover
 from novakind.prior import Prior
 from novakind.progress import Reporter
 from novakind.run import Run

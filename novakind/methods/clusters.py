@@ -1,17 +1,23 @@
-"""Clusters below the embedding: Student-t assignments to learnt centres, their targets, a head of nearest centres."""
+"""Clusters below the embedding: k-means, Student-t assignments to learnt centres, a head of nearest centres.
+
+scikit-learn takes a second to import, and scipy long enough: each is imported where it is used, so that training
+begins, and help is shown, without.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from scipy.spatial.distance import cdist
-from sklearn.cluster import KMeans
-from sklearn.metrics import silhouette_score
 from torch import Tensor, nn
 
 from novakind.heads import CentroidHead
 from novakind.model import Model
+
+if TYPE_CHECKING:
+    from sklearn.cluster import KMeans
 
 Assignments = Float[Tensor, "batch novel"]
 Embedding = Float[np.ndarray, "items dim"]
@@ -42,8 +48,8 @@ class Clusters(nn.Module):
         """PCA, then k-means."""
         mean = embedding.mean(0)
         directions = np.linalg.svd(embedding - mean, full_matrices=False)[2][: len(self.projection)]
-        kmeans = KMeans(len(self.centres), n_init=10, random_state=seed).fit((embedding - mean) @ directions.T)
-        found = (directions, -directions @ mean, kmeans.cluster_centers_, np.ones(()))
+        centres = kmeans((embedding - mean) @ directions.T, len(self.centres), seed).cluster_centers_
+        found = (directions, -directions @ mean, centres, np.ones(()))
         for weight, value in zip((self.projection, self.shift, self.centres, self.placed), found, strict=True):
             weight.copy_(torch.from_numpy(value))
 
@@ -62,8 +68,17 @@ class Assigner(nn.Module):
         self.encoder, self.embed, self.clusters = encoder, embed, clusters
 
 
+def kmeans(rows: Embedding, count: int, seed: int) -> KMeans:
+    """scikit-learn's, the best of ten starts."""
+    from sklearn.cluster import KMeans
+
+    return KMeans(count, n_init=10, random_state=seed).fit(rows)
+
+
 def set_centres(model: Model, embedding: Embedding, labels: Labels, novel: Float[np.ndarray, "novel dim"]) -> None:
     """Let the nearest centre decide: the known classes' means, and these centres of novel ones."""
+    from scipy.spatial.distance import cdist
+
     assert isinstance(model.head, CentroidHead)
     known = [embedding[labels == number].mean(0) for number in range(model.card.known)]
     centres = np.concatenate([np.stack(known), novel])
@@ -98,4 +113,6 @@ def silhouette_of(embedding: Embedding, clusters: Int[np.ndarray, " items"], see
     some = np.random.default_rng(seed).permutation(len(embedding))[:sample]
     if not 1 < len(np.unique(clusters[some])) < len(some):
         return -1.0
+    from sklearn.metrics import silhouette_score
+
     return float(silhouette_score(embedding[some], clusters[some]))

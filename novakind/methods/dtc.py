@@ -23,12 +23,11 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from sklearn.cluster import KMeans
 from torch import Tensor
 
 from novakind import losses
 from novakind.config import Config
-from novakind.methods.clusters import Assigner, Clusters, Embedding, Labels, show_clusters, silhouette_of
+from novakind.methods.clusters import Assigner, Clusters, Embedding, Labels, kmeans, show_clusters, silhouette_of
 from novakind.methods.ours import ramp_up
 from novakind.methods.protocol import Batch, Embedded, Stage
 from novakind.methods.supervised import Supervised
@@ -126,7 +125,7 @@ def estimate_novel(embedding: Embedding, labels: Labels, most: int = 20, seed: i
     hidden = max(1, (labels.max() + 1) // 2)
     chosen, truth = embedding[labels < hidden], labels[labels < hidden]
     counts = np.arange(hidden + 1, hidden + most + 1)
-    found = [KMeans(int(count), n_init=10, random_state=seed).fit_predict(chosen) for count in counts]
+    found = [kmeans(chosen, int(count), seed).labels_ for count in counts]
     acc = np.array([clustering_acc(truth[truth >= 0], clusters[truth >= 0]) for clusters in found])
     silhouette = [silhouette_of(chosen, clusters, seed) for clusters in found]
     by_silhouette = counts[np.argmax(silhouette)]

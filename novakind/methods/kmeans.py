@@ -14,7 +14,6 @@ from dataclasses import replace
 import numpy as np
 import torch
 from jaxtyping import Float
-from sklearn.decomposition import PCA
 from torch import Tensor, nn
 
 from novakind.config import Config
@@ -66,5 +65,7 @@ def principal_axes(
     rows: Float[np.ndarray, "items numbers"], dim: int, seed: int
 ) -> tuple[Float[np.ndarray, " numbers"], Float[np.ndarray, "axes numbers"]]:
     """The mean, and at most `dim` directions in which the rows vary most."""
+    from sklearn.decomposition import PCA  # here, since its import takes a second
+
     pca = PCA(min(dim, *rows.shape), random_state=seed).fit(rows)
     return pca.mean_, pca.components_

@@ -22,14 +22,12 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from jaxtyping import Float
-from scipy.spatial.distance import cdist
-from sklearn.cluster import KMeans
 from torch import Tensor, nn
 
 from novakind import losses
 from novakind.config import Config
 from novakind.errors import UserError
-from novakind.methods.clusters import Embedding, Labels, set_centres
+from novakind.methods.clusters import Embedding, Labels, kmeans, set_centres
 from novakind.methods.protocol import Batch, Embedded, Stage
 from novakind.methods.supervised import Supervised
 from novakind.model import Model
@@ -91,8 +89,7 @@ class Spacing(Supervised):
         corners = corners_of(model)
         embedding, labels, _ = embed()
         if epoch == 0:
-            kmeans = KMeans(len(self.prior.novel), n_init=10, random_state=self.config.seed)
-            start = kmeans.fit(embedding[labels < 0]).cluster_centers_
+            start = kmeans(embedding[labels < 0], len(self.prior.novel), self.config.seed).cluster_centers_
             corners.start.copy_(torch.from_numpy(start))
             corners.goal.copy_(torch.from_numpy(equidistant(start, self.SCALE)))
             corners.placed.fill_(1)
@@ -125,7 +122,7 @@ class Spacing(Supervised):
 def show(model: Model, points: Tensor, embedding: Embedding, labels: Labels) -> None:
     """Set the head to the mean of each point and the unlabeled items that are nearest to it."""
     means = points.cpu().numpy()
-    nearest = cdist(embedding[labels < 0], means).argmin(1)
+    nearest = torch.cdist(torch.from_numpy(embedding[labels < 0]), points.cpu()).argmin(1).numpy()
     groups = [np.vstack([point, embedding[labels < 0][nearest == number]]) for number, point in enumerate(means)]
     set_centres(model, embedding, labels, np.stack([group.mean(0) for group in groups]))
 

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import torch
-from scipy.spatial.distance import cdist
-from sklearn.cluster import KMeans
 from torch import Tensor
 
 from novakind import losses
 from novakind.config import Config
-from novakind.heads import CentroidHead
+from novakind.methods.clusters import kmeans, set_centres
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.model import Model
 from novakind.prior import Prior
@@ -45,10 +42,5 @@ class Supervised(Method):
 def place_centres(model: Model, embed: Callable[[], Embedded], prior: Prior, seed: int) -> None:
     """Let the nearest centre decide: the known classes' means, and k-means centres of the unlabeled items."""
     embedding, labels, _ = embed()
-    known = [embedding[labels == number].mean(0) for number in range(prior.known)]
-    kmeans = KMeans(len(prior.novel), n_init=10, random_state=seed).fit(embedding[labels < 0])
-    centres = np.concatenate([np.stack(known), kmeans.cluster_centers_])
-    head = model.replace_head("centroid")
-    assert isinstance(head, CentroidHead)
-    head.centres.copy_(torch.from_numpy(centres))
-    head.spread.fill_(float(cdist(embedding, centres, "sqeuclidean").min(1).mean()))
+    model.replace_head("centroid")
+    set_centres(model, embedding, labels, kmeans(embedding[labels < 0], len(prior.novel), seed).cluster_centers_)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float, Int
-from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 
 from novakind.discovery import unit
@@ -43,6 +42,8 @@ def project(embedding: Float[np.ndarray, "items dims"]) -> tuple[Float[np.ndarra
     if len(rows) >= 10 and spread > 1e-9:
         start = (points / spread * 1e-4).astype(np.float32)
         perplexity = min(30.0, (len(rows) - 1) / 3)
+        from sklearn.manifold import TSNE  # here, since its import takes a second
+
         tsne = TSNE(perplexity=perplexity, init=start, random_state=SEED)  # pyright: ignore[reportArgumentType]
         with threadpool_limits(1):  # more threads are slower as soon as anything else runs on the machine
             points, method = tsne.fit_transform(rows.astype(np.float32)).astype(np.float64), "t-SNE"
