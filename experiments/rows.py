@@ -118,7 +118,7 @@ ACTIONS = tuple(
         ("supervised + k-means", {"method": "supervised"}, "method", SMALL, ()),
         ("supervised + k-means, 134 epochs", LONGER, "method", ("cpu",), ("cpu",)),
         *(
-            (name, {"method": method, "epochs": 120}, "method, 120 epochs", ("cpu",), ())
+            (name, {"method": method, "epochs": 120}, "method, 120 epochs", ("cpu",), ("cpu",))
             for name, method in (("ours", "ours"), ("UNO", "uno"), ("supervised + k-means", "supervised"))
         ),
         ("ours, frames instead of what changes", {"motion": False}, "input", SMALL, ("cpu",)),
