@@ -48,7 +48,7 @@ def uneven(name: str, times: int, *options: str, **more: str) -> Row:
 
 
 GIVEN = tuple(uneven(name, times, "prior", group="distribution") for name, (times, _) in TIMES.items())
-# An epoch is a pass over the unlabeled clips. Of few so few are left that 24 would be 120, 96 or 72 steps instead of 192.
+# An epoch is a pass over the unlabeled clips: with the few that are left, 24 would be 120, 96 or 72 steps, not 192.
 AS_MANY_STEPS = {name: {"cpu": {"epochs": epochs}} for name, epochs in zip(HEADS, (38, 48, 64), strict=True)}
 PRIORS = (  # the same in words that hold for any number of classes; and with the prior withheld
     *(
