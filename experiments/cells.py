@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from experiments.scales import DATA, At, Changes
-from novakind.config import Config, as_tables
-from novakind.discoverer import change
+from novakind.config import Config, as_tables, change
 from novakind.presets import PRESETS
 from novakind.run import MOVABLE, flatten
 from novakind.source import Source

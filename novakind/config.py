@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import numbers
 import sys
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_type_hints
+
+import numpy as np
 
 from novakind.errors import UserError
 from novakind.modality.features import FeatureAugment
@@ -195,6 +198,27 @@ def small_rules(option: str, side: int, until: float) -> tuple[tuple[str, float,
         (f"{option}.small", side, side >= 0, "0 or more pixels", f"give {option}.small 32, or 0"),
         (f"{option}.small-until", until, 0 <= until <= 1, "from 0 to 1", "give 0.6"),
     )
+
+
+def change(config: Any, name: str, value: Any, within: str = "") -> Any:
+    """The settings with one of them, by dotted name, replaced; `within` is what stands before the name in messages."""
+    first, _, rest = name.partition(".")
+    kinds = {each.name: each.type for each in dataclasses.fields(config)} if dataclasses.is_dataclass(config) else {}
+    if first not in kinds:
+        raise UserError(f'"{within}{name}" is no setting: see the fields of novakind.config.Config')
+    if rest:
+        return dataclasses.replace(config, **{first: change(getattr(config, first), rest, value, f"{within}{first}.")})
+    if not is_a(value, kinds[first]):
+        raise UserError(f"{within}{name} = {value!r} is of the wrong type: see the fields of novakind.config.Config")
+    return dataclasses.replace(config, **{first: value})
+
+
+def is_a(value: Any, kind: Any) -> bool:
+    """Whether a value may stand in a field of this type: whole numbers may for fractions, but not truth values."""
+    numeric = {"int": numbers.Integral, "float": numbers.Real}
+    if kind == "bool" or isinstance(value, (bool, np.bool_)):
+        return kind == "bool" and isinstance(value, (bool, np.bool_))
+    return isinstance(value, numeric[kind]) if kind in numeric else not isinstance(value, numbers.Number)
 
 
 def to_toml(tables: dict[str, Any], heading: str = "") -> str:

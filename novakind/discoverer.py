@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import numbers
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from novakind.config import Config
+from novakind.config import Config, change
 from novakind.data import Collection, from_arrays
 from novakind.errors import UserError
 from novakind.inbox import fitting_rows
@@ -155,27 +155,6 @@ class Discoverer(ClusterMixin, BaseEstimator):
         check_is_fitted(self, "model_")
         rows = fitting_rows(np.asarray(X), self.model_, "X")
         return predict(self.model_, rows)
-
-
-def change(config: Any, name: str, value: Any, within: str = "") -> Any:
-    """The settings with one of them, by dotted name, replaced; `within` is what stands before the name in messages."""
-    first, _, rest = name.partition(".")
-    kinds = {each.name: each.type for each in fields(config)} if hasattr(config, "__dataclass_fields__") else {}
-    if first not in kinds:
-        raise UserError(f'"{within}{name}" is no setting: see the fields of novakind.config.Config')
-    if rest:
-        return replace(config, **{first: change(getattr(config, first), rest, value, f"{within}{first}.")})
-    if not is_a(value, kinds[first]):
-        raise UserError(f"{within}{name} = {value!r} is of the wrong type: see the fields of novakind.config.Config")
-    return replace(config, **{first: value})
-
-
-def is_a(value: Any, kind: Any) -> bool:
-    """Whether a value may stand in a field of this type: whole numbers may for fractions, but not truth values."""
-    numeric = {"int": numbers.Integral, "float": numbers.Real}
-    if kind == "bool" or isinstance(value, (bool, np.bool_)):
-        return kind == "bool" and isinstance(value, (bool, np.bool_))
-    return isinstance(value, numeric[kind]) if kind in numeric else not isinstance(value, numbers.Number)
 
 
 def new_classes(y: np.ndarray, collection: Collection, names: tuple[str, ...]) -> np.ndarray:
