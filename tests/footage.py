@@ -1,12 +1,16 @@
 """Short real videos for tests, in which every frame tells its own number."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
 import av
 import numpy as np
+import pytest
+
+from novakind.modality.video import Video
 
 STEP, DARK = 8, 20  # tones are coarse enough to survive any codec
 DIGIT = 27
@@ -69,3 +73,15 @@ def shown_at(times: Sequence[Fraction], moment: Fraction) -> int:
 def numbers_of(row: np.ndarray) -> list[int]:
     """The numbers in the frames of a clip (3, frames, height, width)."""
     return [number_of(row[:, frame]) for frame in range(row.shape[1])]
+
+
+def read(file, **changes) -> np.ndarray:
+    ((suffix, row),) = replace(Video(16, 8, 16, 8.0), **changes).read(file)
+    assert suffix == ""
+    assert row.dtype == np.uint8
+    return row
+
+
+def only_with(codec: str) -> None:
+    if codec not in av.codecs_available:
+        pytest.skip(f"this PyAV cannot write {codec}")
