@@ -74,7 +74,7 @@ class Matrix:
         """
         asked = [(cell, seed) for seed in range(seeds) for cell, most in cells.items() if seed < most]
         waiting = [each for each in asked if not self.finished(*each)]
-        self.report.say(f"scale {self.scale}: {len(asked)} runs, of which {len(asked) - len(waiting)} are finished")
+        self.report.say(f"scale {self.scale}: {len(asked)} runs, {len(asked) - len(waiting)} of them finished")
         waiting = [each for each in waiting if self.is_here(each[0])]
         taken: dict[str, list[float]] = {}
         failures = 0
