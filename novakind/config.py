@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import numbers
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_type_hints
 
 import numpy as np
@@ -203,7 +203,7 @@ def small_rules(option: str, side: int, until: float) -> tuple[tuple[str, float,
 def change(config: Any, name: str, value: Any, within: str = "") -> Any:
     """The settings with one of them, by dotted name, replaced; `within` is what stands before the name in messages."""
     first, _, rest = name.partition(".")
-    kinds = {each.name: each.type for each in dataclasses.fields(config)} if dataclasses.is_dataclass(config) else {}
+    kinds = {each.name: each.type for each in fields(config)} if hasattr(config, "__dataclass_fields__") else {}
     if first not in kinds:
         raise UserError(f'"{within}{name}" is no setting: see the fields of novakind.config.Config')
     if rest:
