@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import numbers
 import sys
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, get_type_hints
 
 import numpy as np
@@ -207,10 +206,10 @@ def change(config: Any, name: str, value: Any, within: str = "") -> Any:
     if first not in kinds:
         raise UserError(f'"{within}{name}" is no setting: see the fields of novakind.config.Config')
     if rest:
-        return dataclasses.replace(config, **{first: change(getattr(config, first), rest, value, f"{within}{first}.")})
+        return replace(config, **{first: change(getattr(config, first), rest, value, f"{within}{first}.")})
     if not is_a(value, kinds[first]):
         raise UserError(f"{within}{name} = {value!r} is of the wrong type: see the fields of novakind.config.Config")
-    return dataclasses.replace(config, **{first: value})
+    return replace(config, **{first: value})
 
 
 def is_a(value: Any, kind: Any) -> bool:
@@ -249,7 +248,7 @@ def _toml_value(value: Any) -> str:
 
 def as_tables(config: Config) -> dict[str, Any]:
     """The settings as nested plain values."""
-    return dataclasses.asdict(config)
+    return asdict(config)
 
 
 def from_tables(tables: dict[str, Any], kind: type = Config) -> Any:
