@@ -15,11 +15,11 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from novakind import curves
-from novakind.compare import run_compare
+from novakind.compare import curves
+from novakind.compare.board import spread
+from novakind.compare.plan import run_compare
+from novakind.datasets.source import Source
 from novakind.presets import fast
-from novakind.scoreboard import spread
-from novakind.source import Source
 
 
 def main() -> None:

@@ -33,21 +33,21 @@ import torch
 from torch import Tensor, nn
 
 from novakind.config import Config, Objective
-from novakind.data import Collection, from_arrays
+from novakind.data.collection import Collection, from_arrays
+from novakind.data.split import part
 from novakind.encoders import build
-from novakind.memory import keep_memory
 from novakind.methods import Batch, Method, Stage, make_method
 from novakind.methods.ours import Ours
 from novakind.modality.features import Features
 from novakind.modality.video import Video
 from novakind.model import Card, Model, predict
-from novakind.optim import make_optimizer
-from novakind.prepare import make_model, make_sampler
+from novakind.objective.prior import Prior
 from novakind.presets import PRESETS
-from novakind.prior import Prior
 from novakind.progress import Reporter
-from novakind.split import part
-from novakind.train import batches, move_towards, take_step
+from novakind.training.loop import batches, move_towards, take_step
+from novakind.training.memory import keep_memory
+from novakind.training.optim import make_optimizer
+from novakind.training.setup import make_model, make_sampler
 
 
 class Times(NamedTuple):

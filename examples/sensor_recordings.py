@@ -19,10 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
-from novakind.discovery import Discovery
+from novakind.datasets.source import Source
 from novakind.presets import sensors
-from novakind.source import Source
-from novakind.workflow import run_discover
+from novakind.results.report import draw_report
+from novakind.runs.complete import complete
+from novakind.runs.discovery import Discovery
 
 RATE = 50
 MADE_UP = {"sitting": (0.0, 0.0), "walking": (2.0, 3.0), "cycling": (1.3, 1.2), "rowing": (0.5, 5.0)}  # Hz, m/s²
@@ -42,7 +43,7 @@ def main() -> None:
         return
     run = Path("runs") / options.folder.name
     config = replace(sensors(), novel=options.novel)
-    run_discover(Source(str(options.folder), window=options.window, hop="1s"), config, run)
+    complete(Source(str(options.folder), window=options.window, hop="1s"), config, run, draw=draw_report)
     names = dict(pair.split("=", 1) for pair in options.name)
     for recording, begin, end, activity in timeline(Discovery.load(run)):
         print(f"{recording:30} {clock(begin)} - {clock(end)}  {names.get(activity, activity)}")

@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from novakind import __version__
-from novakind.compare import run_compare
+from novakind.compare.plan import run_compare
 from novakind.config import Config
-from novakind.discovery import Discovery
-from novakind.metrics import matched_confusion
+from novakind.datasets.source import Source
+from novakind.objective.metrics import matched_confusion
 from novakind.presets import sensors
-from novakind.source import Source
+from novakind.runs.discovery import Discovery
 
 EPOCHS = 20
 SCORES = ("known_acc/test/agnostic", "novel_acc/test/aware", "novel_acc/test/agnostic")

@@ -9,9 +9,9 @@ from typing import Any
 
 from experiments.scales import DATA, At, Changes
 from novakind.config import Config, as_tables, change
+from novakind.datasets.source import Source
 from novakind.presets import PRESETS
-from novakind.run import MOVABLE, flatten
-from novakind.source import Source
+from novakind.runs.folder import MOVABLE, flatten
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from experiments.paper import TABLES as REPORTED
-from novakind import __version__, curves
-from novakind.compare import CELL, run_compare
+from novakind import __version__
+from novakind.compare import curves
+from novakind.compare.board import percent, spread
+from novakind.compare.plan import CELL, run_compare
 from novakind.config import Config
+from novakind.datasets.source import Source
 from novakind.presets import fast, paper
-from novakind.scoreboard import percent, spread
-from novakind.source import Source
 
 SOURCE = Source("cifar10", known="5")
 RESULTS = Path(__file__).parent / "results"

@@ -18,10 +18,11 @@ from pathlib import Path
 import numpy as np
 
 from novakind import __version__
-from novakind.demo import kmeans_on_pixels, supervised, write_digits
+from novakind.app.demo import kmeans_on_pixels, supervised, write_digits
+from novakind.datasets.source import Source
 from novakind.presets import glyphs
-from novakind.source import Source
-from novakind.workflow import run_discover
+from novakind.results.report import draw_report
+from novakind.runs.complete import complete
 
 NAMES = [f"{kind}_acc/test/{protocol}" for kind in ("known", "novel") for protocol in ("agnostic", "aware")]
 
@@ -43,7 +44,7 @@ def main() -> None:
             config = replace(glyphs(), novel=5, seed=seed)
             for name, settings in zip(rows, (config, supervised(config)), strict=True):
                 path = Path(folder) / f"{name} {seed}"
-                collection, split, results = run_discover(source, settings, path, quiet=True)
+                collection, split, results = complete(source, settings, path, quiet=True, draw=draw_report)
                 rows[name].append(results["metrics"] | {"minutes": results["minutes"]})
                 shown = "  ".join(f"{key} {100 * results['metrics'][key]:.1f}" for key in NAMES)
                 print(f"{name}, seed {seed}: {shown}  {results['minutes']} min", flush=True)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
 
-from novakind.curves import CURVES, HUES, LINE
-from novakind.picture import STYLE, shown
+from novakind.compare.bars import STYLE, shown
+from novakind.compare.curves import CURVES, HUES, LINE
 
 MARGIN, HEAD = 28, 92
 SQUARE, LETTER, SLANT = 42, 7, 96

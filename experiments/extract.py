@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.manifold import TSNE
 
-from novakind.data import Collection
-from novakind.discovery import Discovery, unit
-from novakind.metrics import matched_confusion
-from novakind.split import Split
+from novakind.data.collection import Collection
+from novakind.data.split import Split
+from novakind.objective.metrics import matched_confusion
+from novakind.runs.discovery import Discovery, unit
 
 MAPPED = 60  # items of each class in a map
 

@@ -22,14 +22,15 @@ from experiments.scales import DATA
 from experiments.stamp import code_digest, commit, machine
 from experiments.tables import drawn
 from novakind import __version__
-from novakind.compare import duration, read_json, reason
-from novakind.datasets import data_root
-from novakind.discovery import Discovery
+from novakind.compare.plan import duration, read_json, reason
+from novakind.datasets.images import data_root
+from novakind.datasets.source import gather
+from novakind.disk import write_atomic
 from novakind.errors import UserError
 from novakind.progress import Reporter
-from novakind.run import Run, write_atomic
-from novakind.source import gather
-from novakind.workflow import run_discover
+from novakind.runs.complete import complete
+from novakind.runs.discovery import Discovery
+from novakind.runs.folder import Run
 
 KEY = ".key"  # hidden, so that a folder which holds nothing else still counts as empty
 KINDS = ("known", "novel")
@@ -122,8 +123,8 @@ class Matrix:
             mark.unlink(missing_ok=True)
             Run.claim(folder).clear()
             mark.write_text(key)
-        collection, split, results = run_discover(
-            source, replace(config, seed=seed), folder, quiet=self.quiet, store=self.store(cell), draw=False
+        collection, split, results = complete(
+            source, replace(config, seed=seed), folder, quiet=self.quiet, store=self.store(cell)
         )
         found = Discovery.load(folder)
         losses = courses(folder)

@@ -16,11 +16,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from novakind import losses
 from novakind.encoders.mlp import MLP
-from novakind.heads import PrototypeHead
-from novakind.metrics import match, scores
-from novakind.prior import Prior
+from novakind.objective import losses
+from novakind.objective.heads import PrototypeHead
+from novakind.objective.metrics import match, scores
+from novakind.objective.prior import Prior
 
 PRIOR = Prior.uniform(known=3, novel=3)
 SEED, INPUTS, BATCH, STEPS, WIDTH, HEIGHT, RADIUS = 0, 16, 128, 400, 960, 436, 138

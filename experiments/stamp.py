@@ -15,7 +15,7 @@ import torch
 import novakind
 
 PACKAGE = Path(novakind.__file__).parent
-ROOTS = ("outcome", "source")  # what trains and scores, and what loads and divides
+ROOTS = ("runs/complete",)  # what trains and scores, and what loads and divides
 
 
 @cache

@@ -16,8 +16,8 @@ from experiments.matrix import record_of
 from experiments.remarks import REMARKS, Line
 from experiments.scales import DATA, SCALES
 from experiments.tables import EXHIBITS
-from novakind.compare import read_json
-from novakind.run import write_atomic
+from novakind.compare.plan import read_json
+from novakind.disk import write_atomic
 
 COMMENTARY, COMMENTED = Path(__file__).parent / "commentary.md", "cpu"
 KNOWN, NOVEL = "known_acc/test", "novel_acc/test"

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from novakind import encoders
 from novakind.errors import UserError
-from novakind.heads import HEADS
 from novakind.modality import Modality, from_settings
+from novakind.objective.heads import HEADS
 
 CUSTOM = "custom"
 

@@ -5,7 +5,7 @@ import torch
 from novakind.methods import Batch
 from novakind.modality.features import Features
 from novakind.model import Card, Model
-from novakind.prior import Prior
+from novakind.objective.prior import Prior
 
 DIM, KNOWN, NOVEL = 6, 2, 3
 PRIOR = Prior.uniform(KNOWN, NOVEL)

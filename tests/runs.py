@@ -8,8 +8,8 @@ import subprocess
 
 import numpy as np
 
-from novakind.discovery import Discovery
-from novakind.report import Clips, Signals
+from novakind.results.report import Clips, Signals
+from novakind.runs.discovery import Discovery
 
 HOSTILE = '</script><img src=x onerror="boom()"> & ’quoted’ 🦊'
 
@@ -139,7 +139,7 @@ for (const target of [canvas, ...document.querySelectorAll(".chart svg, .item, .
 }
 document.getElementById("sort").value = "size";
 document.getElementById("sort").dispatchEvent(new Event("change"));
-novakind.data.categories[2].name = "renamed";
+novakind.data.collection.categories[2].name = "renamed";
 novakind.draw();
 document.documentElement.dataset.played = "";
 </script>

@@ -8,11 +8,8 @@ from pathlib import Path
 import novakind
 
 LAYERS = """
-    errors memory prior losses heads vmf metrics modality encoders
-    config presets store data manifest files activities actions datasets split source sampler model inbox optim
-    methods pace collapse run
-    progress fetch prepare train outcome discoverer discovery export report workflow verbs demo
-    picture curves scoreboard compare help cli
+    errors disk objective modality encoders config presets model progress
+    data datasets methods training runs results estimator compare app __main__
 """.split()  # noqa: SIM905 easier to read than quotes
 ROOT = Path(novakind.__file__).parent
 
@@ -44,6 +41,6 @@ def test_files_stay_short():
 
 def test_scikit_learn_waits_until_it_is_needed():
     """Its import takes a second, which nobody should wait for who asks for help or goes on with a run."""
-    asked = "import sys, novakind.cli; print(sorted({'sklearn', 'scipy', 'av'} & set(sys.modules)))"
+    asked = "import sys, novakind.app.cli; print(sorted({'sklearn', 'scipy', 'av'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -18,7 +18,7 @@ from novakind.methods.spacing import Spacing
 from novakind.methods.supcon import SupCon
 from novakind.methods.supervised import Supervised
 from novakind.methods.uno import UNO, DirectUNO
-from novakind.prior import Prior
+from novakind.objective.prior import Prior
 
 METHODS = {
     "ours": Ours,

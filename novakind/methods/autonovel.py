@@ -27,15 +27,15 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from novakind import losses
 from novakind.config import Config
-from novakind.heads import LinearHead
 from novakind.methods.mcl import pair_likelihood
 from novakind.methods.ours import ramp_up
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.methods.similarity import pseudo_labels
 from novakind.model import Model
-from novakind.prior import Prior
+from novakind.objective import losses
+from novakind.objective.heads import LinearHead
+from novakind.objective.prior import Prior
 
 
 class AutoNovel(Method):

@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from novakind.heads import CentroidHead
 from novakind.model import Model
+from novakind.objective.heads import CentroidHead
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans

@@ -25,15 +25,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from novakind import losses
 from novakind.config import Config
 from novakind.methods.clusters import Assigner, Clusters, Embedding, Labels, kmeans, show_clusters, silhouette_of
 from novakind.methods.ours import ramp_up
 from novakind.methods.protocol import Batch, Embedded, Stage
 from novakind.methods.supervised import Supervised
-from novakind.metrics import clustering_acc
 from novakind.model import Model
-from novakind.prior import Prior
+from novakind.objective import losses
+from novakind.objective.metrics import clustering_acc
+from novakind.objective.prior import Prior
 
 
 class DTC(Supervised):

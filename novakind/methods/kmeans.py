@@ -21,7 +21,7 @@ from novakind.encoders.flat import Flat
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.methods.supervised import place_centres
 from novakind.model import Model, seen_shape
-from novakind.prior import Prior
+from novakind.objective.prior import Prior
 
 
 class Kmeans(Method):

@@ -16,13 +16,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from novakind import losses
 from novakind.config import Config
-from novakind.losses import LogProbs
 from novakind.methods.protocol import Batch, Method, Stage
 from novakind.methods.supcon import contrast
 from novakind.model import Model
-from novakind.prior import Prior
+from novakind.objective import losses
+from novakind.objective.losses import LogProbs
+from novakind.objective.prior import Prior
 
 
 class NEV(Method):

@@ -10,11 +10,11 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from novakind import losses
 from novakind.config import Config
 from novakind.methods.protocol import Batch, Method, Stage
 from novakind.model import Model
-from novakind.prior import Prior
+from novakind.objective import losses
+from novakind.objective.prior import Prior
 
 
 class Oracle(Method):

@@ -19,12 +19,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from novakind import losses
 from novakind.config import Config
-from novakind.heads import HEADS
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.model import Model
-from novakind.prior import Prior
+from novakind.objective import losses
+from novakind.objective.heads import HEADS
+from novakind.objective.prior import Prior
 
 # The terms that trust the model's own predictions, and so may be ramped up as it improves. The terms on the batch's
 # statistics need full weight from the start: without them, cross-entropy silences the novel neurons for good.

@@ -21,12 +21,12 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from novakind import losses
 from novakind.config import Config
 from novakind.methods.ours import ramp_up
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.model import Model
-from novakind.prior import Prior
+from novakind.objective import losses
+from novakind.objective.prior import Prior
 
 LogProbs = Float[Tensor, "batch classes"]
 Pairs = Bool[Tensor, "first second"]

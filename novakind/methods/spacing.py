@@ -24,14 +24,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from novakind import losses
 from novakind.config import Config
 from novakind.errors import UserError
 from novakind.methods.clusters import Embedding, Labels, kmeans, set_centres
 from novakind.methods.protocol import Batch, Embedded, Stage
 from novakind.methods.supervised import Supervised
 from novakind.model import Model
-from novakind.prior import Prior
+from novakind.objective import losses
+from novakind.objective.prior import Prior
 
 Points = Float[np.ndarray, "novel dim"]
 

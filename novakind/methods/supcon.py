@@ -20,7 +20,7 @@ from novakind.config import Config
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.methods.supervised import place_centres
 from novakind.model import Model
-from novakind.prior import Prior
+from novakind.objective.prior import Prior
 
 
 class SupCon(Method):

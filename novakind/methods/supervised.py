@@ -10,12 +10,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from novakind import losses
 from novakind.config import Config
 from novakind.methods.clusters import kmeans, set_centres
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.model import Model
-from novakind.prior import Prior
+from novakind.objective import losses
+from novakind.objective.prior import Prior
 
 
 class Supervised(Method):

@@ -24,13 +24,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from novakind import losses
 from novakind.config import Config
-from novakind.heads import MLPHead
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.methods.sinkhorn import sinkhorn
 from novakind.model import Model
-from novakind.prior import Prior
+from novakind.objective import losses
+from novakind.objective.heads import MLPHead
+from novakind.objective.prior import Prior
 
 Cosines = Float[Tensor, "batch classes"]
 

@@ -1,0 +1,238 @@
+"""compare: every method on the same data, with the same encoder, views and budget; one table, two pictures.
+
+Each method with each seed is a run folder of its own, a cell. What is finished stays finished: the same command goes on
+after an interruption, and other settings begin a cell anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from novakind import encoders
+from novakind.compare import curves
+from novakind.compare.board import Cell, Scoreboard
+from novakind.config import Config, as_tables
+from novakind.datasets.source import Source, gather, placed
+from novakind.disk import write_atomic
+from novakind.errors import UserError
+from novakind.methods import METHODS
+from novakind.progress import Reporter
+from novakind.runs.complete import complete, early_checks
+from novakind.runs.folder import FILES, Run, essence
+
+DEFAULT_METHODS = "ours,uno,supervised,kmeans"
+VARIANTS: dict[str, dict[str, Any]] = {"ours-linear": {"method": "ours", "head": "linear"}}
+ASKED = ".asked.json"  # hidden, so that a folder which holds nothing else still counts as empty
+CELL = "cell.json"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is compared: the same source and settings for every cell, but for its method and seed."""
+
+    source: Source
+    config: Config
+    out: Path
+    digests: dict[str, str]
+    """Of the items, and of the truth, which the scores depend on."""
+
+    def settings(self, cell: Cell) -> Config:
+        return replace(self.config, **choices()[cell.method], seed=cell.seed)
+
+    def folder(self, cell: Cell) -> Path:
+        return self.out / cell.method / str(cell.seed)
+
+    def question(self, cell: Cell) -> dict[str, Any]:
+        """What is asked of a cell, in plain values: it is answered once."""
+        return {"data": asdict(self.source) | self.digests} | as_tables(self.settings(cell))
+
+
+def run_compare(
+    source: Source, config: Config, methods: str, seeds: int, out: Path, command: str, quiet: bool = False
+) -> Scoreboard:
+    """Run every cell that is not finished; one that fails does not stop the others."""
+    names = parse_methods(methods)
+    check(source, config, seeds)
+    source = placed(source)
+    # Seed by seed, so that all methods are in the table early.
+    cells = [Cell(method, seed) for seed in range(seeds) for method in names]
+    with Reporter(quiet) as report, claim(out).alone():
+        board, digests = look(source, config, out / "store", cells, command, report)
+        plan = Plan(source, config, out, digests)
+        board.finished |= {cell: found for cell in cells if (found := earlier(plan, cell))}
+        publish(plan, board)
+        try:
+            run_cells(plan, board, report)
+        except KeyboardInterrupt:
+            report.say(f"stopped; what is done is saved in {out}: the same command goes on from there")
+            raise
+    return board
+
+
+def choices() -> dict[str, dict[str, Any]]:
+    """Every name that --methods may hold, with the settings that it stands for."""
+    return {name: {"method": name} for name in METHODS} | VARIANTS
+
+
+def parse_methods(methods: str) -> list[str]:
+    """Names with commas between them, or `all`."""
+    if methods.strip() == "all":
+        return list(choices())
+    names = [name.strip() for name in methods.split(",")]
+    for number, name in enumerate(names):
+        if name not in choices():
+            what = f'the unknown method "{name}"' if name else "an empty name"
+            raise UserError(f'--methods "{methods}" holds {what}: choose from all, {", ".join(choices())}')
+        if name in names[:number]:
+            raise UserError(
+                f'--methods "{methods}" holds "{name}" twice, but a method is run once a seed: name it once'
+            )
+    return names
+
+
+def check(source: Source, config: Config, seeds: int) -> None:
+    """Refuse what can be refused before any file is read."""
+    if seeds < 1:
+        raise UserError(f"--seeds {seeds} is out of range, it must be at least 1: give --seeds 3")
+    if config.method != Config.method:
+        raise UserError(f"--method {config.method} names a single method: give --methods {config.method}")
+    if config.seed:
+        raise UserError(f"--seed {config.seed} names a single run: give --seeds 3 for the seeds 0, 1 and 2")
+    if not source.data:
+        raise UserError("no data are given: name a folder, a manifest, an .npz file or a data set after compare")
+    if not (source.known or source.truth):
+        raise UserError(
+            f"{source.data} has no hidden truth, so no method can be scored: "
+            "hide classes of labeled data with --known 5, or tell what the unlabeled items are with --truth truth.csv"
+        )
+    early_checks(config, source)
+
+
+def claim(out: Path) -> Run:
+    """Make the folder, or take it up again; one that holds somebody's own files is refused."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        others = any(child.name != "store" and not child.name.startswith(".") for child in out.iterdir())
+    except OSError as error:
+        raise UserError(f"{out} cannot be written ({error.strerror}): give another folder with --out") from None
+    if others and not (out / "compare.csv").exists():
+        raise UserError(f"{out} holds other files than a comparison: give a new or empty folder with --out")
+    return Run(out)
+
+
+def look(
+    source: Source, config: Config, store: Path, cells: list[Cell], command: str, report: Reporter
+) -> tuple[Scoreboard, dict[str, str]]:
+    """Read the data, once for all runs: an empty scoreboard and the digests; data that cannot be scored are refused."""
+    collection, split = gather(source, store, config.val, report.decoding)
+    hidden = collection.truth >= len(collection.classes)
+    part = next((name for name in ("test", "train") if hidden[getattr(split, name)].any()), "")
+    if not part:
+        raise UserError(
+            f"{collection.name} has no item of a hidden class, so no method can be scored: give --known or --truth"
+        )
+    early_checks(replace(config, novel=config.novel or len(collection.truth_classes) - len(collection.classes)), source)
+    truth = hashlib.sha256(repr(collection.truth_classes).encode() + collection.truth.tobytes())
+    encoder = encoders.chosen(config.encoder, len(collection.modality.shape))
+    terms = f"split: {split.by}; {budget(config)}; encoder: {encoder}; batch: {config.batch}"
+    terms += "; motion instead of frames" if config.motion else ""
+    digests = {"digest": collection.digest(), "truth_digest": truth.hexdigest()[:16]}
+    return Scoreboard(cells, collection.name, part, terms, command), digests
+
+
+def budget(config: Config) -> str:
+    """What each run may spend."""
+    if config.epochs:
+        return f"{config.epochs} epochs"
+    return f"{config.minutes:g} minutes each" if config.minutes else "epochs chosen by the amount of data"
+
+
+def earlier(plan: Plan, cell: Cell) -> dict[str, Any] | None:
+    """The answer that an earlier command has found to the same question."""
+    found = read_json(plan.folder(cell) / CELL)
+    return found if is_same(found.get("asked"), plan.question(cell)) and "metrics" in found else None
+
+
+def is_same(earlier: Any, present: dict[str, Any]) -> bool:
+    """Whether two questions differ in nothing but places; digests tell whether the same data are there."""
+    return isinstance(earlier, dict) and essence(earlier) == essence(json.loads(json.dumps(present)))
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """The content of a file; nothing, where it is absent or damaged."""
+    try:
+        content = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def run_cells(plan: Plan, board: Scoreboard, report: Reporter) -> None:
+    waiting = [cell for cell in board.cells if cell not in board.finished]
+    report.say(f"{len(board.cells)} runs on {board.data}, {len(waiting)} of them to do; writing to {plan.out}")
+    begun = time.monotonic()
+    for number, cell in enumerate(waiting, 1):
+        report.say(f"run {board.cells.index(cell) + 1} of {len(board.cells)}: {cell}")
+        try:
+            board.finished[cell] = run_cell(plan, cell)
+            result = board.line(cell)
+        except Exception as error:  # whatever befalls one method, the others are still worth running
+            board.failed[cell] = reason(error)
+            result = f"failed: {board.failed[cell]}"
+        left = (time.monotonic() - begun) / number * (len(waiting) - number)
+        report.say(f"  {result}" + (f"; about {duration(left)} left" if number < len(waiting) else ""))
+        for warning in board.finished.get(cell, {}).get("warnings", ()):
+            report.say(f"  warning: {warning}")
+        publish(plan, board)
+
+
+def publish(plan: Plan, board: Scoreboard) -> None:
+    """The table and the pictures of what is known so far; curves only where the items kept aside can be scored."""
+    board.write(plan.out)
+    courses = {
+        method: [curve for cell, _ in board.of(method) if (curve := curves.read(plan.folder(cell)))]
+        for method in board.methods()
+    }
+    courses = {method: found for method, found in courses.items() if found}
+    picture = plan.out / "curves.svg"
+    if courses:
+        title = f"{board.data}: known and new classes over time, items kept aside"
+        write_atomic(picture, curves.draw(title, board.terms, courses).encode())
+    else:  # that of an earlier question shows what is not asked any more
+        picture.unlink(missing_ok=True)
+
+
+def run_cell(plan: Plan, cell: Cell) -> dict[str, Any]:
+    """Run a cell, or go on with it if it was begun with the same question; it ends with its answer written down."""
+    path, question = plan.folder(cell), plan.question(cell)
+    if not is_same(read_json(path / ASKED), question):
+        Run.claim(path)
+        for name in (CELL, *reversed(FILES)):  # the settings last: what is left after a kill still looks like a run
+            (path / name).unlink(missing_ok=True)
+        write_json(path / ASKED, question)
+    _, _, results = complete(plan.source, plan.settings(cell), path, quiet=True, store=plan.out / "store")
+    answer = {key: results[key] for key in ("metrics", "minutes", "warnings")}
+    write_json(path / CELL, cell._asdict() | answer | {"asked": question})
+    return answer
+
+
+def write_json(file: Path, content: dict[str, Any]) -> None:
+    write_atomic(file, json.dumps(content, indent=1).encode())
+
+
+def reason(error: Exception) -> str:
+    """What went wrong, in one line."""
+    text = " ".join(str(error).split())
+    kind = type(error).__name__
+    return text if isinstance(error, UserError) else f"{kind}: {text}" if text else kind
+
+
+def duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,1 @@
+"""Benchmark data by name, in their official layouts."""

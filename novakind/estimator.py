@@ -1,0 +1,182 @@
+"""Discoverer: novakind as a scikit-learn estimator, for arrays."""
+
+from __future__ import annotations
+
+import copy
+import numbers
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from novakind.config import Config, change
+from novakind.data.collection import Collection, from_arrays
+from novakind.data.split import part, standardise
+from novakind.disk import write_atomic
+from novakind.errors import UserError
+from novakind.model import load_model, predict, to_bytes
+from novakind.presets import PRESETS
+from novakind.progress import Reporter
+from novakind.results.inbox import fitting_rows
+from novakind.training.loop import fit
+
+
+class Discoverer(ClusterMixin, BaseEstimator):
+    """Classifies the known classes and sorts unlabeled items into `n_novel` new ones.
+
+    Parameters
+    ----------
+    n_novel : number of new categories.
+    prior : shares of the new categories, e.g. (0.5, 0.25, 0.25), or "uniform".
+    preset : "default", "glyphs", "sensors", "fast" or "paper": the settings that `settings` then changes.
+    settings : changes to the preset, by dotted name: {"objective.kl": 4, "head": "linear", "optim.lr": 0.05}.
+    encoder : a name, or any `nn.Module` that maps a batch to vectors.
+    epochs : passes over the unlabeled items; 0 chooses by the amount of data.
+    random_state : a number, or None for another run each time.
+    verbose : show progress.
+
+    Attributes
+    ----------
+    labels_ : the category of each item of X, an entry of `classes_`.
+    classes_ : the known classes as given in y, then the new ones: numbers that go on after the largest known one, or
+        "new-1", "new-2", ... where classes are strings.
+    history_ : the loss terms and scores of each epoch.
+    warnings_ : what novakind noticed during training, e.g. a collapse.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> X, truth = make_blobs(400, 8, centers=4, random_state=0)
+    >>> y = np.where(truth < 2, truth, -1)
+    >>> Discoverer(n_novel=2, epochs=5, random_state=0).fit(X, y).classes_
+    array([0, 1, 2, 3])
+    """
+
+    def __init__(
+        self,
+        n_novel: int = 2,
+        *,
+        prior: Any = "uniform",
+        preset: str = "default",
+        settings: dict[str, Any] | None = None,
+        encoder: str | nn.Module = "auto",
+        epochs: int = 0,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_novel = n_novel
+        self.prior = prior
+        self.preset = preset
+        self.settings = settings
+        self.encoder = encoder
+        self.epochs = epochs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Discoverer:
+        """X: vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: -1, None or "" is unlabeled."""
+        X, y = np.asarray(X), np.asarray(y)
+        collection = from_arrays(X, y)
+        config = self._config()
+        split = part(collection, config.val, 0.0)
+        encoder = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else None
+        with Reporter(quiet=not self.verbose) as report:
+            fitted = fit(standardise(collection, split), split, config, None, report, encoder)
+        self.model_, self.warnings_, self.history_ = fitted
+        self.classes_ = new_classes(y, collection, self.model_.card.categories)
+        self.n_features_in_ = int(np.prod(X.shape[1:]))
+        self.labels_ = self.predict(X)
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """The most probable of all known and new classes."""
+        best = self._outputs(X)[1].argmax(1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities in the order of `classes_`."""
+        return np.exp(self._outputs(X)[1])
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """Embeddings."""
+        return self._outputs(X)[0]
+
+    def fit_predict(self, X: np.ndarray, y: np.ndarray | None = None, **kwargs: Any) -> np.ndarray:
+        """fit(X, y).labels_"""
+        if y is None:
+            raise UserError(
+                "fit_predict needs y with the known classes and -1 for unlabeled items: give fit_predict(X, y)"
+            )
+        return self.fit(X, y).labels_
+
+    def save(self, path: str | Path) -> None:
+        """The model in one safetensors file."""
+        check_is_fitted(self, "model_")
+        write_atomic(Path(path), to_bytes(self.model_))
+
+    @classmethod
+    def load(cls, path: str | Path, encoder: nn.Module | None = None) -> Discoverer:
+        """A fitted Discoverer from `save`, or from a run folder."""
+        file = Path(path) / "model.safetensors" if Path(path).is_dir() else Path(path)
+        model = load_model(file, encoder)
+        names, known = model.card.categories, model.card.known
+        loaded = cls(n_novel=len(names) - known)
+        loaded.model_ = model
+        loaded.classes_ = class_values(names, known)
+        loaded.n_features_in_ = int(np.prod(model.modality.shape))
+        return loaded
+
+    def _config(self) -> Config:
+        if self.preset not in PRESETS:
+            raise UserError(f'preset "{self.preset}" is unknown: choose from {", ".join(PRESETS)}')
+        seed = self.random_state
+        if not isinstance(self.n_novel, numbers.Integral):
+            raise UserError(f"n_novel={self.n_novel!r} is no whole number: give the number of new categories")
+        if not isinstance(seed, (numbers.Integral, np.random.RandomState, np.random.Generator, type(None))):
+            raise UserError(f"random_state={seed!r} is no seed: give a whole number, a numpy generator, or None")
+        if seed is None:
+            seed = np.random.default_rng().integers(2**31)
+        elif isinstance(seed, (np.random.RandomState, np.random.Generator)):
+            seed = seed.randint(2**31) if isinstance(seed, np.random.RandomState) else seed.integers(2**31)
+        prior = self.prior if isinstance(self.prior, str) else ",".join(repr(float(share)) for share in self.prior)
+        encoder = self.encoder if isinstance(self.encoder, str) else "auto"
+        config = replace(
+            PRESETS[self.preset](), novel=self.n_novel, prior=prior, encoder=encoder, epochs=self.epochs, seed=int(seed)
+        )
+        for name, value in (self.settings or {}).items():
+            config = change(config, name, value)
+        return config
+
+    def _outputs(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        check_is_fitted(self, "model_")
+        rows = fitting_rows(np.asarray(X), self.model_, "X")
+        return predict(self.model_, rows)
+
+
+def new_classes(y: np.ndarray, collection: Collection, names: tuple[str, ...]) -> np.ndarray:
+    """The known classes as y has them, then new ones: numbers that go on after the largest known one, or `names`."""
+    known: list[Any] = [None] * len(collection.classes)
+    for value, label in zip(y.tolist(), collection.labels.tolist(), strict=True):
+        if label >= 0:
+            known[label] = value
+    if all(isinstance(value, (int, float)) for value in known):
+        return np.array([*known, *following(max(known), len(names) - len(known))])
+    return np.array([*known, *names[len(known) :]])
+
+
+def following(largest: float, count: int) -> range:
+    """The next whole numbers; never -1, which means unlabeled."""
+    first = max(int(largest) + 1, 0)
+    return range(first, first + count)
+
+
+def class_values(names: tuple[str, ...], known: int) -> np.ndarray:
+    """Class names as numbers where all known ones are whole numbers."""
+    if all(name.lstrip("-").isdigit() for name in names[:known]):
+        numbers = [int(name) for name in names[:known]]
+        return np.array([*numbers, *following(max(numbers), len(names) - known)])
+    return np.array(names)

@@ -1,0 +1,1 @@
+"""What becomes of a finished run: the report, exports, predictions of new items."""

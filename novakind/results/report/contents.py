@@ -1,0 +1,198 @@
+"""What the page shows, as plain JSON: the page itself only draws."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from novakind.objective.metrics import matched_confusion
+from novakind.results.report.clips import Clips, gather_clips
+from novakind.results.report.layout import project, sample
+from novakind.results.report.signals import Signals, gather_signals
+from novakind.results.report.thumbnails import gather
+from novakind.runs.discovery import Category, Discovery
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+MAP_POINTS = 2_000
+MAP_PICTURES = 1_500
+MAP_BYTES = 3_000_000  # of pictures that only the map shows
+CARD_PICTURES = 720  # over all categories; with more than 30 of them each shows fewer
+EPOCHS = 1_000  # points of a curve
+
+MEASURES = {
+    "known_acc": ("Known classes recognised", "share of items of known classes that got their own class"),
+    "novel_acc": (
+        "New categories right",
+        "share of new items that got the category of their class, categories and classes matched one to one",
+    ),
+    "novel_nmi": ("New categories, NMI", "information shared by new categories and true classes: 0 none, 1 all"),
+    "novel_ari": ("New categories, ARI", "pairs of new items rightly put together or apart: 0 chance, 1 all"),
+}
+SPLITS = {"train": "training items", "val": "validation items", "test": "test items, never trained on"}
+PROTOCOLS = {
+    "agnostic": "choosing among all categories, known and new",
+    "aware": "told beforehand which items are known and which are new",
+}
+
+
+def contents(
+    run: Path, thumbnail: Callable[[int], bytes | None], signals: Signals | None = None, clips: Clips | None = None
+) -> dict[str, Any]:
+    """Everything the page needs of a finished run."""
+    discovery = Discovery.load(run)
+    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    shown = max(2, min(12, CARD_PICTURES // (2 * max(len(discovery.names), 1))))
+    categories = [describe(category, shown) for category in discovery.categories]
+    on_cards = [item for category in categories for item in (*category["typical"], *category["doubtful"])]
+    on_map = sample(discovery.category, MAP_POINTS)
+    points, method = project(discovery.embedding[on_map])
+    # the pictures of the map run out somewhere: at random, not in one category or at one end of the collection
+    shuffled = np.random.default_rng(0).permutation(on_map).tolist()
+    items = sorted({*on_cards, *on_map.tolist()})
+    pictures, films = {}, None
+    if clips:
+        pictures, films = gather_clips(clips, on_cards, shuffled)
+    elif not signals:
+        pictures = gather(thumbnail, on_cards, shuffled, MAP_PICTURES, MAP_BYTES)
+    return {
+        "name": str(results.get("data", run.name)),
+        "version": results.get("version"),
+        "items": len(discovery.paths),
+        "unlabeled": discovery.labels.count(""),
+        "skipped": results.get("skipped", 0),
+        "minutes": results.get("minutes"),
+        "warnings": results.get("warnings", []),
+        "known": discovery.known,
+        "categories": categories,
+        "truth": discovery.truth_classes if any(discovery.truth) else None,
+        "metrics": [
+            explain(name, value, results.get("split", "")) for name, value in results.get("metrics", {}).items()
+        ],
+        "rows": {item: describe_item(discovery, item) for item in items},
+        "pictures": pictures,
+        "signals": gather_signals(signals, discovery.category, items) if signals else None,
+        "clips": films,
+        "map": {"method": method, "items": on_map.tolist(), "points": points.round(4).tolist()},
+        "confusion": confusion(discovery),
+        "curves": curves(run / "metrics.jsonl"),
+        "settings": settings(run / "config.toml"),
+    }
+
+
+def describe(category: Category, shown: int) -> dict[str, Any]:
+    """A category's card, with `shown` items of either kind."""
+    return {
+        "id": category.id,
+        "name": category.name,
+        "new": category.is_new,
+        "size": category.size,
+        "labeled": category.labeled,
+        "confidence": category.confidence,
+        "majority": category.majority,
+        "purity": category.purity,
+        "typical": category.typical[:shown],
+        "doubtful": category.doubtful[:shown],
+    }
+
+
+def describe_item(discovery: Discovery, item: int) -> dict[str, Any]:
+    """One item and its five likeliest categories, as [id, probability]."""
+    probability = np.exp(discovery.logp[item].astype(np.float64))
+    best = np.argsort(-probability, kind="stable")[:5]
+    return {
+        "path": discovery.paths[item],
+        "split": discovery.splits[item],
+        "label": discovery.labels[item],
+        "truth": discovery.truth[item],
+        "category": int(discovery.category[item]),
+        "top": [[int(number), round(float(probability[number]), 4)] for number in best],
+    }
+
+
+def explain(name: str, value: Any, by: str = "") -> dict[str, Any]:
+    """A metric in plain words: what is measured, on which items (kept apart `by` what), under which protocol."""
+    measure, split, protocol = [*name.split("/"), "", ""][:3]
+    title, meaning = MEASURES.get(measure, (name, ""))
+    apart = f"split {'at random' if by == 'random' else f'by {by}'}" if by not in ("", "official") else by
+    where = ", ".join(
+        filter(None, (SPLITS.get(split, split), apart if split == "test" else "", PROTOCOLS.get(protocol, protocol)))
+    )
+    return {"key": name, "title": title, "meaning": meaning, "where": where, "value": value}
+
+
+def confusion(discovery: Discovery) -> dict[str, Any] | None:
+    """Counts of true class by category, matches on the diagonal, over the items that no label helped to place.
+
+    Those are the unlabeled ones and all of the validation and test parts; where there are none, all items are counted.
+    """
+    if discovery.truth_classes is None:
+        return None
+    numbers = {name: number for number, name in enumerate(discovery.truth_classes)}
+    truth = np.array([numbers.get(name, -1) for name in discovery.truth], dtype=np.int64)
+    pairs = zip(discovery.labels, discovery.splits, strict=True)
+    judged = np.array([not label or split != "train" for label, split in pairs], dtype=bool) & (truth >= 0)
+    counted = judged if judged.any() else truth >= 0
+    if not counted.any():
+        return None
+    names = (*discovery.truth_classes, *discovery.names[len(discovery.truth_classes) :])
+    predicted = discovery.category[counted]
+    table, order = matched_confusion(truth[counted], predicted, discovery.known, len(discovery.names))
+    return {
+        "rows": names[: len(table)],
+        "columns": order,
+        "counts": table.tolist(),
+        "items": len(predicted),
+        "unseen": bool(judged.any()),
+    }
+
+
+def curves(path: Path) -> dict[str, Any]:
+    """Every number of `metrics.jsonl` as a series over the epochs; null where an epoch has none."""
+    lines = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
+        try:
+            lines.append(json.loads(line))
+        except json.JSONDecodeError:  # the last line of a run that was killed may be torn
+            continue
+    step = math.ceil(len(lines) / EPOCHS) if lines else 1
+    lines = lines[::-1][::step][::-1]  # the last epoch stays
+    keys = [key for key in dict.fromkeys(key for line in lines for key in line) if key not in ("epoch", "stage")]
+    series = [{"key": key, "values": [number(line.get(key)) for line in lines]} for key in keys]
+    return {
+        "epochs": [line.get("epoch", place + 1) for place, line in enumerate(lines)],
+        "stages": [line.get("stage", "") for line in lines],
+        "series": [one for one in series if any(value is not None for value in one["values"])],
+    }
+
+
+def number(value: Any) -> float | str | None:
+    """Five digits of a number; what is not finite becomes its name, which JSON can carry."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(f"{value:.5g}") if math.isfinite(value) else str(value)
+
+
+def settings(path: Path) -> list[dict[str, Any]]:
+    """The settings by table, each as a [name, value] pair of texts; the top level comes first, under no name."""
+    tables: dict[str, list[list[str]]] = {}
+
+    def walk(prefix: str, table: dict[str, Any]) -> None:
+        for key, value in table.items():
+            if isinstance(value, dict):
+                walk(f"{prefix}.{key}" if prefix else key, value)
+            else:
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+                tables.setdefault(prefix, []).append([key, text])
+
+    walk("", tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {})
+    return [{"name": name, "pairs": tables[name]} for name in sorted(tables, key=lambda name: name != "")]

@@ -1,0 +1,93 @@
+"""complete(): the whole way from data to a finished run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from novakind.config import Config, as_tables
+from novakind.data.collection import Collection
+from novakind.data.sampler import check_batch
+from novakind.data.split import Split
+from novakind.datasets.source import Source, gather, placed
+from novakind.errors import UserError
+from novakind.methods import make_method
+from novakind.objective.prior import Prior
+from novakind.progress import Reporter
+from novakind.runs.finish import finish
+from novakind.runs.folder import Run
+from novakind.training.loop import fit
+
+
+class Completed(NamedTuple):
+    """A finished run: its data, how they were divided, and what results.json holds."""
+
+    collection: Collection
+    split: Split
+    results: dict[str, Any]
+
+
+def complete(
+    source: Source,
+    config: Config,
+    path: Path,
+    fresh: bool = False,
+    quiet: bool = False,
+    store: Path | None = None,
+    draw: Callable[[Path, Collection], object] | None = None,
+) -> Completed:
+    """From data to a run folder; a run that was interrupted goes on, one that is finished stays.
+
+    Runs on the same data may share a `store` of decoded files; `draw` makes the report.
+    """
+    config, source = early_checks(config, source), placed(source)
+    run = Run.claim(path)
+    with Reporter(quiet) as report, run.alone():
+        if fresh:
+            run.clear()
+        try:
+            collection, split = gather(source, store or path / "store", config.val, report.decoding)
+            if not config.novel:
+                config = replace(config, novel=len(collection.truth_classes) - len(collection.classes))
+            run.settle({"data": asdict(source) | {"digest": collection.digest()}} | as_tables(config))
+            describe(collection, config, path, report)
+            results = finish(run, collection, split, *fit(collection, split, config, run, report))
+            if draw:
+                report.say("drawing the report")
+                draw(path, collection)
+        except KeyboardInterrupt:
+            report.end()
+            report.say(f"stopped; what is done is saved in {path}: the same command goes on from there")
+            raise
+        for warning in results["warnings"]:
+            report.say(f"warning: {warning}")
+    return Completed(collection, split, results)
+
+
+def early_checks(config: Config, source: Source) -> Config:
+    """Refuse what can be refused before any file is read; a prior's shares tell the number of categories too."""
+    if config.novel == 0 and config.prior != "uniform":
+        config = replace(config, novel=len(config.prior.split(",")))
+    if config.novel < 1 and not source.known:
+        raise UserError(
+            f"--novel {config.novel} asks for no new category, but at least 1 is needed: "
+            "give the number of new categories to look for, e.g. --novel 5"
+        )
+    if config.novel:
+        prior = Prior.parse(config.prior, 1, config.novel)
+        check_batch(config.batch, config.novel)
+        make_method(config, prior)
+    return config
+
+
+def describe(collection: Collection, config: Config, path: Path, report: Reporter) -> None:
+    labeled = int((collection.labels >= 0).sum())
+    report.say(
+        f"{collection.name}: {labeled} labeled items of {len(collection.classes)} classes, "
+        f"{len(collection) - labeled} unlabeled; looking for {config.novel} new categories; writing to {path}"
+    )
+    if collection.skipped:
+        first = collection.skipped[0]
+        report.say(f"skipped {len(collection.skipped)} unreadable files, e.g. {first[0]} ({first[1]}): see skipped.csv")

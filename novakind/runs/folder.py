@@ -1,0 +1,179 @@
+"""The run folder: everything needed to resume, predict, report and audit. Every file is whole or absent."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from novakind.config import Config, as_tables, read_toml, to_toml
+from novakind.disk import csv_bytes, locked, write_atomic
+from novakind.errors import UserError
+
+FILES = (
+    "config.toml",
+    "metrics.jsonl",
+    "state.pt",
+    "model.safetensors",
+    "predictions.csv",
+    "embeddings.npz",
+    "skipped.csv",
+    "results.json",
+    "edits.jsonl",
+    "report.html",
+)
+
+
+MOVABLE = {"data.data", "data.data_root", "data.truth"}  # places: what is there is told apart by the data's digest
+
+
+class Run:
+    """A folder that one `discover` command writes, and that the same command continues."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def claim(cls, path: Path) -> Run:
+        """Make the folder, or take it up again; one that holds somebody's own files is refused."""
+        run = cls(path)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            probe = path / ".writable"
+            probe.touch()
+            probe.unlink()
+            others = any(child.name != "store" and not child.name.startswith(".") for child in path.iterdir())
+            if others and not run.began():
+                raise UserError(f"{path} holds other files than a run: give a new or empty folder with --out")
+        except OSError as error:
+            raise UserError(f"{path} cannot be written ({error.strerror}): give another folder with --out") from None
+        return run
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes out of the folder."""
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(self.path, wait=False))
+            except BlockingIOError:
+                raise UserError(
+                    f"another novakind is at work in {self.path}: wait for it, or give another folder with --out"
+                ) from None
+            yield
+
+    def began(self) -> bool:
+        """Whether the folder holds settings that `settle` wrote, not just any config.toml."""
+        return self.config_file.is_file() and b"\ndigest = " in self.config_file.read_bytes()
+
+    def clear(self) -> None:
+        """Remove what a run writes, and nothing else; the store stays, for it knows by itself what is still valid."""
+        for name in FILES:
+            (self.path / name).unlink(missing_ok=True)
+
+    def settle(self, settings: dict[str, Any]) -> None:
+        """Write down the settings; refuse to go on with a run that had others, once it has trained an epoch."""
+        text = to_toml(settings)
+        if (self.path / "state.pt").exists():
+            earlier, present = essence(self.settings()), essence(read_toml(text))
+            for key in {**present, **earlier}:
+                if earlier.get(key) != present.get(key):
+                    name = key.removeprefix("data.")
+                    what = (
+                        f"{name} = {earlier.get(key)!r}, not {present.get(key)!r}" if name != "digest" else "other data"
+                    )
+                    raise UserError(
+                        f"{self.path} holds a run that was begun with {what}: "
+                        "give another folder with --out, or --fresh to begin it anew"
+                    )
+        write_atomic(self.config_file, text.encode(errors="surrogateescape"))
+
+    @property
+    def config_file(self) -> Path:
+        return self.path / "config.toml"
+
+    @property
+    def model_file(self) -> Path:
+        return self.path / "model.safetensors"
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as the run began with them."""
+        if not self.config_file.exists():
+            raise UserError(
+                f"{self.path} is no run folder, it has no config.toml: give a folder that novakind discover wrote"
+            )
+        try:
+            return read_toml(self.config_file.read_text(encoding="utf-8", errors="surrogateescape"))
+        except ValueError as error:
+            raise UserError(f"{self.config_file} is damaged ({error}): give --fresh to begin the run anew") from None
+
+    def checkpoint(self, state: dict[str, Any]) -> None:
+        """All that training needs to go on from the end of an epoch."""
+        buffer = io.BytesIO()
+        torch.save(state, buffer)
+        write_atomic(self.path / "state.pt", buffer.getvalue())
+
+    def restore(self) -> dict[str, Any] | None:
+        """The last checkpoint, or None at the start."""
+        file = self.path / "state.pt"
+        if not file.exists():
+            return None
+        try:
+            return torch.load(file, weights_only=True, map_location="cpu")
+        except Exception as error:  # damaged files raise almost anything
+            reason = str(error).strip().split("\n")[0][:80]
+            raise UserError(
+                f"{file} is damaged ({reason}): delete it to train again from the start, the decoded files are kept"
+            ) from None
+
+    def log(self, line: dict[str, Any]) -> None:
+        """Append one epoch to metrics.jsonl."""
+        with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def history(self, epochs: int) -> list[dict[str, Any]]:
+        """The first `epochs` lines of metrics.jsonl; later ones, which the checkpoint does not cover, are removed."""
+        file = self.path / "metrics.jsonl"
+        lines = file.read_text(encoding="utf-8").splitlines(keepends=True)[:epochs] if file.exists() else []
+        try:
+            history = [json.loads(line) for line in lines]
+        except json.JSONDecodeError as error:
+            raise UserError(f"{file} is damaged ({error}): give --fresh to begin the run anew") from None
+        write_atomic(file, "".join(lines).encode())
+        return history
+
+    def write_json(self, name: str, content: dict[str, Any]) -> None:
+        write_atomic(
+            self.path / name,
+            json.dumps(
+                content,
+                indent=1,
+            ).encode(),
+        )
+
+    def write_csv(self, name: str, header: list[str], rows: Iterable[Iterable[Any]]) -> None:
+        write_atomic(self.path / name, csv_bytes(header, rows))
+
+    def write_arrays(self, name: str, **arrays: np.ndarray) -> None:
+        buffer = io.BytesIO()
+        np.savez(buffer, allow_pickle=False, **arrays)
+        write_atomic(self.path / name, buffer.getvalue())
+
+
+def essence(settings: dict[str, Any]) -> dict[str, Any]:
+    """What tells runs apart, by dotted names; settings unknown to an older version are taken as by default."""
+    complete = flatten(as_tables(Config())) | flatten(settings)
+    return {key: value for key, value in complete.items() if key not in MOVABLE}
+
+
+def flatten(tables: dict[str, Any], above: str = "") -> dict[str, Any]:
+    """Nested tables as one, with dotted names."""
+    flat: dict[str, Any] = {}
+    for key, value in tables.items():
+        flat |= flatten(value, f"{above}{key}.") if isinstance(value, dict) else {f"{above}{key}": value}
+    return flat

@@ -1,0 +1,65 @@
+"""How training fails: all in one category, the prior for every item, known classes not learnt. Seen, and said."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float
+
+from novakind.errors import UserError
+from novakind.objective.prior import Prior
+
+
+def diagnose(logp: Float[np.ndarray, "items classes"], prior: Prior, weighable: bool) -> str | None:
+    """One sentence with advice if the predictions on unlabeled items have collapsed, else None.
+
+    The advice names weights of the objective where they are `weighable`.
+    """
+    if len(logp) < 2:
+        return None
+    probs = np.exp(logp)
+    share = np.bincount(logp.argmax(1), minlength=prior.classes) / len(logp)
+    novel, largest = share[prior.known :], max(prior.novel)
+    entropy = float(-(probs * logp).sum(1).mean())
+    spread = float(probs.std(0).max())
+    if len(prior.novel) > 1 and spread < 0.1 * largest and entropy > 0.8 * prior.entropy():
+        said = "every unlabeled item gets nearly the same answer; train longer with --epochs"
+        weights = (
+            "if that does not help, raise --objective.var or --objective.swapped-sharpened, or lower --objective.kl"
+        )
+    elif novel.sum() < 0.1:
+        said = f"{1 - novel.sum():.0%} of the unlabeled items are taken for known classes; train longer with --epochs"
+        weights = "if that does not help, raise --objective.kl, or --objective.novel-mass to 1"
+    elif len(prior.novel) > 1 and novel.max() / novel.sum() > largest + 0.8 * (1 - largest):
+        said = (
+            f"{novel.max():.0%} of the unlabeled items fall into one new category and next to none into the others; "
+            "train longer with --epochs, or look for fewer categories"
+        )
+        weights = "else raise --objective.kl, or lower --objective.entropy"
+    else:
+        return None
+    return f"collapse: {said}" + (f"; {weights}" if weighable else "")
+
+
+def distrust(line: dict[str, float], held_out: int, motion: bool = False) -> str | None:
+    """A warning where even known classes are not recognised: new ones cannot be trusted then, sure as they look.
+
+    `held_out` labeled items were kept aside. With `motion` all that the network saw of them was what changes.
+    """
+    right = line.get("known_acc/val/agnostic", 1.0)
+    if right > 0.6 or held_out < 5:
+        return None
+    return (
+        f"only {right:.0%} of the labeled items kept aside are recognised, so do not trust the new categories yet; "
+        "add labeled items, train longer with --epochs, "
+        + ("give --no-motion if it is not movement that tells them apart, " if motion else "")
+        + "or try another --preset"
+    )
+
+
+def check_finite(sums: dict[str, float], epoch: int) -> None:
+    """Stop a training that has run away, by the sums of its terms."""
+    broken = [name for name, value in sums.items() if not np.isfinite(value)]
+    if broken:
+        raise UserError(
+            f'the loss term "{broken[0]}" is no longer a finite number in epoch {epoch}: give a smaller --optim.lr'
+        )

@@ -1,0 +1,228 @@
+"""fit(): the training loop that every method runs through."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from novakind.config import Config
+from novakind.data.collection import Collection
+from novakind.data.sampler import Drawn, Sampler
+from novakind.data.split import Split
+from novakind.methods import Batch, Embedded, Method, Stage, make_method
+from novakind.model import Model, predict
+from novakind.objective import metrics
+from novakind.objective.prior import Prior
+from novakind.progress import Reporter
+from novakind.training.collapse import check_finite, diagnose, distrust
+from novakind.training.memory import keep_memory
+from novakind.training.optim import make_optimizer, set_lr
+from novakind.training.pace import affordable
+from novakind.training.setup import derive, make_model, make_sampler
+
+
+@runtime_checkable
+class Checkpoints(Protocol):
+    """Where a training is kept from epoch to epoch, so that it can go on: a run folder."""
+
+    def restore(self) -> dict[str, Any] | None: ...
+    def history(self, epochs: int) -> list[dict[str, Any]]: ...
+    def log(self, line: dict[str, Any]) -> None: ...
+    def checkpoint(self, state: dict[str, Any]) -> None: ...
+
+
+def fit(
+    collection: Collection,
+    split: Split,
+    config: Config,
+    run: Checkpoints | None = None,
+    report: Reporter | None = None,
+    encoder: nn.Module | None = None,
+) -> tuple[Model, list[str], list[dict]]:
+    """Train on the training part, from the run's last checkpoint on: the model, its warnings, the history by epoch.
+
+    All randomness is derived from (seed, stage, epoch), so that a checkpoint needs no generator's state and a resumed
+    run ends with the same bytes as one that was never stopped.
+    """
+    keep_memory()
+    report = report or Reporter(quiet=True)
+    prior = Prior.parse(config.prior, len(collection.classes), config.novel)
+    sampler = make_sampler(collection, split, config)
+    method = make_method(config, prior)
+    model = make_model(collection, split, config, report, encoder)
+    method.reveal(torch.from_numpy(collection.truth))
+    saved = run.restore() if run else None
+    planned = saved["planned"] if saved else plan(collection, split, config, prior, sampler, model)
+    stages = method.stages(planned)
+    total = sum(stage.epochs for stage in stages)
+    done = saved["epochs"] if saved else 0
+    history = run.history(done) if run else []
+    kept = copy.deepcopy(model) if config.ema else model  # the weights, or their running average, that are evaluated
+    both = (model, kept) if config.ema else (model,)
+
+    report.begin("training", total, done)
+    for number, stage in enumerate(stages):
+        before = sum(earlier.epochs for earlier in stages[:number])
+        for each in both:
+            torch.manual_seed(derive(config.seed, number))
+            method.begin(each, stage)
+        if saved and before < done <= before + stage.epochs:
+            model.load_state_dict(saved["model"])
+            kept.load_state_dict(saved["kept"])
+        if done >= before + stage.epochs:
+            continue
+        optimizer = make_optimizer(model, config.optim)
+        if saved and done > before:
+            optimizer.load_state_dict(saved["optimizer"])
+        for epoch in range(max(0, done - before), stage.epochs):
+            started = time.monotonic()
+            torch.manual_seed(derive(config.seed, number, epoch))
+            model.train()
+            method.before_epoch(model, stage, epoch, history, lambda: embed(model, collection, split))
+            sums: defaultdict[str, float] = defaultdict(float)
+            lr = 0.0
+            for step, items in enumerate(sampler.epoch(before + epoch)):
+                progress = (epoch * sampler.steps + step) / (stage.epochs * sampler.steps)
+                lr = set_lr(optimizer, config.optim, progress, stage.lr)
+                for batch in batches(collection, model, stage, config, items, progress):
+                    for name, term in take_step(model, method, optimizer, batch).items():
+                        sums[name] += term / sampler.steps
+                if config.ema:
+                    taken = (before + epoch) * sampler.steps + step
+                    move_towards(kept, model, min(config.ema, (1 + taken) / (10 + taken)))
+            check_finite(sums, before + epoch + 1)
+            line, warning = watch(kept, collection, split, prior, method)
+            warning = warning if stage.unlabeled else None  # not yet trained on new items, there is nothing to collapse
+            line = {f"loss/{name}": value for name, value in sums.items()} | {"loss/total": sum(sums.values())} | line
+            head = {"epoch": before + epoch + 1, "stage": stage.name, "lr": lr, "seconds": time.monotonic() - started}
+            history.append(head | line | ({"warning": warning} if warning else {}))
+            if run:
+                run.log(history[-1])
+                run.checkpoint(state_of(model, kept, optimizer, before + epoch + 1, planned))
+            report.epoch(history[-1], total)
+    report.end()
+
+    method.finish(kept, lambda: embed(kept, collection, split))
+    line, warning = watch(kept, collection, split, prior, method)
+    held_out = int((collection.labels[split.val] >= 0).sum())
+    return kept.eval(), [text for text in (warning, distrust(line, held_out, config.motion)) if text], history
+
+
+def take_step(model: Model, method: Method, optimizer: torch.optim.Optimizer, batch: Batch) -> dict[str, float]:
+    """One step downhill on the sum of the method's terms."""
+    terms = method.loss(model, batch)
+    if not terms:  # every term that this kind of items has is switched off
+        return {}
+    optimizer.zero_grad(set_to_none=True)
+    torch.stack(list(terms.values())).sum().backward()
+    optimizer.step()
+    return {name: term.item() for name, term in terms.items()}
+
+
+def plan(collection: Collection, split: Split, config: Config, prior: Prior, sampler: Sampler, model: Model) -> int:
+    """The number of epochs: as asked for, else by the time that may be taken, else by the amount of data."""
+    if config.epochs or not config.minutes:
+        return config.epochs or choose_epochs(sampler.steps)
+    method = make_method(config, prior)
+    method.reveal(torch.from_numpy(collection.truth))
+    stages = method.stages(100)
+
+    def rehearse(number: int) -> Callable[[float], None]:
+        spoilt = copy.deepcopy(model).train()
+        for stage in stages[: number + 1]:
+            method.begin(spoilt, stage)
+        optimizer = make_optimizer(spoilt, config.optim)
+        method.before_epoch(spoilt, stages[number], 0, [], lambda: embed(spoilt, collection, split))
+
+        def take(progress: float) -> None:
+            items = next(iter(sampler.epoch(0)))
+            for batch in batches(collection, spoilt, stages[number], config, items, progress):
+                take_step(spoilt, method, optimizer, batch)
+
+        return take
+
+    follow = functools.partial(watch, model, collection, split, prior, method)
+    return affordable(config.minutes, stages, sampler.steps, rehearse, follow)
+
+
+def embed(model: Model, collection: Collection, split: Split) -> Embedded:
+    """The training items as the model sees them."""
+    return Embedded(predict(model, collection.items[split.train])[0], collection.labels[split.train], split.train)
+
+
+def choose_epochs(steps: int) -> int:
+    """About 600 steps, but never fewer than 30 epochs."""
+    return max(30, round(600 / steps))
+
+
+def batches(
+    collection: Collection,
+    model: Model,
+    stage: Stage,
+    config: Config,
+    items: Drawn,
+    progress: float,
+) -> Iterator[Batch]:
+    """One batch of all items of a step, or one of each kind in turn; unlabeled items in two independent views."""
+    none = items.labeled[:0]
+    labeled = items.labeled if stage.labeled else none
+    unlabeled, second = (items.unlabeled, items.second) if stage.unlabeled else (none, none)
+    turns = [(labeled, unlabeled, second)]
+    if config.steps == "alternating" and len(labeled) and len(unlabeled):
+        turns = [(labeled, none, none), (none, unlabeled, second)]
+    for with_label, without, again in turns:
+        rows = np.concatenate([with_label, without, again])
+        x = views(model, collection.items, rows, config, progress)
+        labels = torch.from_numpy(collection.labels[with_label]).to(model.device)
+        yield Batch(x.to(model.device), labels, progress, torch.from_numpy(without).to(model.device))
+
+
+@torch.no_grad()
+def views(model: Model, items: np.ndarray, rows: np.ndarray, config: Config, progress: float) -> Tensor:
+    """A random view of each row, ready for the encoder; drawn from torch's global generator, seeded each epoch."""
+    modality = model.modality
+    policy = getattr(config, modality.kind)
+    if modality.kind in ("image", "video"):
+        policy = policy.at(progress)
+    return modality.normalise(modality.augment(modality.collate(items[rows]), policy, torch.default_generator))
+
+
+def watch(
+    model: Model, collection: Collection, split: Split, prior: Prior, method: Method
+) -> tuple[dict[str, float], str | None]:
+    """Scores on the validation part where truth is known, and a warning if predictions have collapsed."""
+    part = split.val if len(split.val) else split.train[:: max(1, len(split.train) // 1000)]
+    _, logp = predict(model, collection.items[part])
+    unlabeled = collection.labels[part] < 0
+    line = metrics.scores(collection.truth[part], logp, prior.known, "val") if len(split.val) else {}
+    novel = np.exp(logp[unlabeled])
+    if len(novel):
+        line["novel_confidence/val"] = float(novel.max(1).mean())
+        line["novel_share/val"] = float((novel.argmax(1) >= prior.known).mean())
+    return line, diagnose(logp[unlabeled], prior, method.weighable)
+
+
+@torch.no_grad()
+def move_towards(kept: Model, model: Model, decay: float) -> None:
+    """The running average of weights and of batch statistics, after a step; counters are copied."""
+    for average, latest in zip(kept.state_dict().values(), model.state_dict().values(), strict=True):
+        average.lerp_(latest, 1 - decay) if average.is_floating_point() else average.copy_(latest)
+
+
+def state_of(model: Model, kept: Model, optimizer: torch.optim.Optimizer, epochs: int, planned: int) -> dict:
+    """What a checkpoint holds; without an average `kept` is the model, and torch writes shared tensors once."""
+    return {
+        "epochs": epochs,
+        "planned": planned,
+        "model": model.state_dict(),
+        "kept": kept.state_dict(),
+        "optimizer": optimizer.state_dict(),
+    }

@@ -1,0 +1,159 @@
+import csv
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from runs import HOSTILE, write_files, write_run
+
+from novakind.disk import replacing
+from novakind.errors import UserError
+from novakind.results.export import folder_names, safe_name, to_csv, to_folders, to_npz
+from novakind.runs.discovery import Discovery
+
+
+def test_export_csv_is_a_manifest_with_the_given_labels(tmp_path):
+    found = Discovery.load(write_run(tmp_path / "run", names=["cat", 'a "b",\nc', "new-1", HOSTILE]))
+    to_csv(found, tmp_path / "new folder" / "out.csv")
+    with (tmp_path / "new folder" / "out.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["path"] for row in rows] == list(found.paths)
+    for row, label, number in zip(rows, found.labels, found.category, strict=True):
+        assert row["label"] == (label or found.names[number])
+        assert row["given"] == label
+        assert int(row["id"]) == number
+    assert os.listdir(tmp_path / "new folder") == ["out.csv"]
+
+
+def test_export_npz_keeps_order_and_ids(tmp_path):
+    found = Discovery.load(write_run(tmp_path / "run"))
+    to_npz(found, tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz", allow_pickle=False) as out:
+        assert out["path"].tolist() == list(found.paths)
+        assert (out["category"] == found.category).all()
+        assert (out["logp"] == found.logp).all()
+        assert [out["names"][y] for y in out["y"]] == list(found.final)
+
+
+def test_file_names_that_are_not_unicode_survive(tmp_path):
+    paths = [os.fsdecode(b"unlabeled/\xff\xe9.png"), *(f"{i}.png" for i in range(59))]
+    found = Discovery.load(write_run(tmp_path / "run", paths=paths))
+    to_csv(found, tmp_path / "out.csv")
+    assert b"unlabeled/\xff\xe9.png" in (tmp_path / "out.csv").read_bytes()
+    found.table().encode("utf-8")
+
+
+def fail_in(path):
+    with replacing(path) as part:
+        part.write_text("half")
+        raise RuntimeError("the disk is full")
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    (tmp_path / "out.csv").write_text("old")
+    with pytest.raises(RuntimeError):
+        fail_in(tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.csv"]
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_export_folders_sorts_the_unlabeled_files(tmp_path, link):
+    found = Discovery.load(write_run(tmp_path / "run"))
+    write_files(tmp_path / "data", found.paths)
+    count, gone = to_folders(found, tmp_path / "out", tmp_path / "data", link)
+    assert (count, gone) == (found.labels.count(""), [])
+    for path, label, number in zip(found.paths, found.labels, found.category, strict=True):
+        target = tmp_path / "out" / found.names[number] / os.path.basename(path)
+        assert target.exists() == (not label)
+        if not label:
+            assert target.read_text() == f"content of {path}"
+            assert target.is_symlink() == link
+
+
+def test_export_of_everything_trusts_the_given_label(tmp_path):
+    found = Discovery.load(write_run(tmp_path / "run", labels=["dog"] * 30 + [""] * 30))
+    write_files(tmp_path / "data", found.paths)
+    assert to_folders(found, tmp_path / "out", tmp_path / "data", False, everything=True) == (60, [])
+    assert {path.name for path in (tmp_path / "out" / "dog").iterdir()} >= {f"{i:03d}.png" for i in range(30)}
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_export_never_overwrites(tmp_path, link):
+    paths = [f"unlabeled/{i}/same.png" for i in range(60)]
+    found = Discovery.load(write_run(tmp_path / "run", paths=paths, labels=[""] * 60))
+    write_files(tmp_path / "data", paths)
+    mine = tmp_path / "out" / "new-1" / "same.png"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("the user's own")
+    dangling = mine.with_name("same (2).png")
+    dangling.symlink_to(tmp_path / "nowhere")
+    assert to_folders(found, tmp_path / "out", tmp_path / "data", link)[0] == 60
+    assert mine.read_text() == "the user's own"
+    assert not (tmp_path / "nowhere").exists()
+    written = {path.read_text() for path in (tmp_path / "out").rglob("*.png") if path.exists()}
+    assert written == {f"content of {path}" for path in paths} | {"the user's own"}
+    assert (mine.parent / "same (3).png").exists()
+
+
+def test_files_that_are_gone_are_counted_not_fatal(tmp_path):
+    found = Discovery.load(write_run(tmp_path / "run", labels=[""] * 60))
+    write_files(tmp_path / "data", found.paths[2:])
+    (tmp_path / "data" / found.paths[1]).mkdir()
+    assert to_folders(found, tmp_path / "out", tmp_path / "data", False) == (58, list(found.paths[:2]))
+
+
+def test_rows_of_an_array_cannot_go_into_folders(tmp_path):
+    found = Discovery.load(write_run(tmp_path / "run", paths=[str(i) for i in range(60)]))
+    with pytest.raises(UserError, match="export csv or npz"):
+        to_folders(found, tmp_path / "out", tmp_path / "data.npz", False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_is_no_destination(tmp_path):
+    (tmp_path / "out").write_text("a file")
+    found = Discovery.load(write_run(tmp_path / "run"))
+    with pytest.raises(UserError, match="name another destination"):
+        to_folders(found, tmp_path / "out", tmp_path, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("café 🦊", "café 🦊"),
+        ("../../etc/passwd", "_.._etc_passwd"),
+        ("..", "_"),
+        ("", "_"),
+        ("con", "_con"),
+        ("NUL.txt", "_NUL.txt"),
+        ('a<b>:"c"|?*', "a_b___c____"),
+        ("trailing. . ", "trailing"),
+        ("cafe\u0301", "café"),
+    ],
+)
+def test_safe_name(name, safe):
+    assert safe_name(name) == safe
+
+
+@given(st.text(max_size=200))
+def test_safe_names_are_single_path_components(name):
+    safe = safe_name(name)
+    assert safe not in ("", ".", "..")
+    assert not set(safe) & set('<>:"/\\|?*\0\n')
+    assert len(safe.encode()) <= 121
+
+
+def test_names_that_differ_get_folders_that_differ():
+    names = ("a/b", "a:b", "A_B", "a/b", "a_b (2)")
+    folders = folder_names(names)
+    assert len({folder.casefold() for folder in folders.values()}) == 4
+    assert folders["a/b"] == "a_b"
+
+
+def test_hostile_category_names_become_folders(tmp_path):
+    names = ["cat", "dog", "../up", "CAT"]
+    found = Discovery.load(write_run(tmp_path / "run", names=names, labels=[""] * 60))
+    write_files(tmp_path / "data", found.paths)
+    to_folders(found, tmp_path / "out", tmp_path / "data", False)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"cat", "dog", "_up"}

@@ -1,0 +1,136 @@
+"""The scikit-learn face."""
+
+import doctest
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import novakind.estimator
+from novakind import Discoverer
+from novakind.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def blobs() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    X, truth = make_blobs(500, 10, centers=5, cluster_std=1.5, random_state=3)
+    return X, np.where(truth < 3, truth, -1), truth
+
+
+@pytest.fixture(scope="module")
+def fitted(blobs) -> Discoverer:
+    X, y, _ = blobs
+    return Discoverer(n_novel=2, epochs=15, random_state=0, settings={"batch": 64}).fit(X, y)
+
+
+def test_finds_the_new_classes(fitted, blobs):
+    X, y, truth = blobs
+    assert adjusted_rand_score(truth[y < 0], fitted.labels_[y < 0]) > 0.9
+    assert (fitted.labels_[y >= 0] == y[y >= 0]).mean() > 0.95
+    assert fitted.classes_.tolist() == [0, 1, 2, 3, 4]
+    assert fitted.predict_proba(X).shape == (500, 5)
+    np.testing.assert_allclose(fitted.predict_proba(X).sum(1), 1, rtol=1e-5)
+    assert np.array_equal(fitted.predict(X), fitted.labels_)
+    assert fitted.transform(X).shape == (500, 128)
+    assert fitted.warnings_ == []
+
+
+def test_clone_pipeline_and_random_state(blobs):
+    X, y, _ = blobs
+    estimator = Discoverer(n_novel=2, epochs=2, random_state=7, settings={"batch": 64})
+    assert clone(estimator).get_params() == estimator.get_params()
+    first, second = (clone(estimator).fit(X, y).predict_proba(X) for _ in range(2))
+    assert np.array_equal(first, second)
+    assert not np.allclose(first, clone(estimator).set_params(random_state=8).fit(X, y).predict_proba(X))
+    pipeline = make_pipeline(StandardScaler(), clone(estimator)).fit(X, y)
+    assert pipeline.predict(X).shape == (500,)
+    assert np.array_equal(clone(estimator).fit_predict(X, y), clone(estimator).fit(X, y).labels_)
+    Discoverer(n_novel=2, epochs=1, random_state=np.random.RandomState(0), settings={"batch": 64}).fit(X, y)
+
+
+def test_save_and_load(fitted, blobs, tmp_path):
+    X, _, _ = blobs
+    fitted.save(tmp_path / "model.safetensors")
+    loaded = Discoverer.load(tmp_path / "model.safetensors")
+    assert np.array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
+    assert loaded.classes_.tolist() == fitted.classes_.tolist()
+
+
+def test_names_as_classes(blobs):
+    X, _, truth = blobs
+    names = np.array(["ant", "bee", "cow"])
+    y = np.where(truth < 3, names[np.minimum(truth, 2)], "")
+    found = Discoverer(n_novel=2, epochs=1, settings={"batch": 64}).fit(X, y)
+    assert found.classes_.tolist() == ["ant", "bee", "cow", "new-1", "new-2"]
+    y = np.array([name or None for name in y.tolist()], dtype=object)
+    assert Discoverer(n_novel=2, epochs=1, settings={"batch": 64}).fit(X, y).classes_.tolist()[:3] == names.tolist()
+
+
+def test_pictures_and_an_encoder_of_ones_own(tmp_path):
+    X, truth = load_digits(return_X_y=True)
+    pictures = (X * 15).astype(np.uint8).reshape(-1, 8, 8)[:600]
+    y = np.where(truth[:600] < 5, truth[:600], -1)
+    encoder = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(192, 40), torch.nn.ReLU())
+    before = encoder[1].weight.detach().clone()
+    estimator = Discoverer(n_novel=5, preset="glyphs", encoder=encoder, epochs=2, random_state=0)
+    found = clone(estimator).fit(pictures, y)
+    assert torch.equal(estimator.encoder[1].weight, before)
+    assert found.predict(pictures[:7]).shape == (7,)
+    found.save(tmp_path / "model.safetensors")
+    with pytest.raises(UserError, match="encoder="):
+        Discoverer.load(tmp_path / "model.safetensors")
+    loaded = Discoverer.load(tmp_path / "model.safetensors", encoder=encoder)
+    assert np.array_equal(loaded.predict_proba(pictures), found.predict_proba(pictures))
+
+
+def test_a_prior_of_ones_own(blobs):
+    X, y, _ = blobs
+    found = Discoverer(n_novel=2, prior=(0.7, 0.3), epochs=1, settings={"batch": 64}).fit(X, y)
+    assert len(found.classes_) == 5
+    with pytest.raises(UserError, match="3 shares"):
+        Discoverer(n_novel=2, prior=(0.5, 0.3, 0.2), settings={"batch": 64}).fit(X, y)
+
+
+def test_mistakes(fitted, blobs):
+    X, y, _ = blobs
+    with pytest.raises(NotFittedError):
+        Discoverer().predict(X)
+    with pytest.raises(UserError, match=r"shape \(3,\)"):
+        fitted.predict(X[:, :3])
+    with pytest.raises(UserError, match=r'"objective.magic" is no setting'):
+        Discoverer(settings={"objective.magic": 1}).fit(X, y)
+    with pytest.raises(UserError, match="whole number"):
+        Discoverer().set_params(n_novel=2.5).fit(X, y)
+    for name, value in (
+        ("optim.lr", "high"),
+        ("ema", "0.9"),
+        ("epochs", 2.5),
+        ("flips", 1),
+        ("tau", True),
+        ("head", 3),
+    ):
+        with pytest.raises(UserError, match=f"^{name} = .* wrong type"):
+            Discoverer(settings={name: value}).fit(X, y)
+    with pytest.raises(UserError, match=r'"optim.lr.high" is no setting'):
+        Discoverer(settings={"optim.lr.high": 1}).fit(X, y)
+    with pytest.raises(UserError, match="no seed"):
+        Discoverer(random_state="a").fit(X, y)
+    with pytest.raises(UserError, match="does not exist"):
+        Discoverer.load("nowhere")
+    with pytest.raises(UserError, match="preset"):
+        Discoverer(preset="magic").fit(X, y)
+    with pytest.raises(UserError, match="needs y"):
+        Discoverer().fit_predict(X)
+    with pytest.raises(UserError, match="one entry of y"):
+        Discoverer().fit(X, y[:-1])
+
+
+def test_the_example_in_the_docstring():
+    names = {"np": np, "Discoverer": Discoverer}
+    assert doctest.testmod(novakind.estimator, extraglobs=names).failed == 0
