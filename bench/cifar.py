@@ -18,8 +18,9 @@ from pathlib import Path
 from novakind.compare import curves
 from novakind.compare.board import spread
 from novakind.compare.plan import run_compare
-from novakind.datasets.source import Source
-from novakind.presets import fast
+from novakind.config import starting
+from novakind.data.source import Source
+from novakind.modality.image import Image
 
 
 def main() -> None:
@@ -33,7 +34,7 @@ def main() -> None:
     options = parser.parse_args()
     command = f"python bench/cifar.py --minutes {options.minutes:g} --seeds {options.seeds} --methods {options.methods}"
     command += "" if options.encoder == "fastnet" else f" --encoder {options.encoder}"
-    config = replace(fast(), encoder=options.encoder, epochs=0, minutes=options.minutes)
+    config = replace(starting(Image, "fast"), encoder=options.encoder, epochs=0, minutes=options.minutes)
     board = run_compare(Source("cifar10", known="5"), config, options.methods, options.seeds, options.out, command)
     print(board.text())
     print("\nminutes until a novel ACC is reached (agnostic, items kept aside), and by how many of the seeds")

@@ -19,8 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from novakind.datasets.source import Source
-from novakind.presets import sensors
+from novakind.config import starting
+from novakind.data.source import Source
+from novakind.modality.series import Series
 from novakind.results.report import draw_report
 from novakind.runs.complete import complete
 from novakind.runs.discovery import Discovery
@@ -42,7 +43,7 @@ def main() -> None:
         make_up(options.folder)
         return
     run = Path("runs") / options.folder.name
-    config = replace(sensors(), novel=options.novel)
+    config = replace(starting(Series, "sensors"), novel=options.novel)
     complete(Source(str(options.folder), window=options.window, hop="1s"), config, run, draw=draw_report)
     names = dict(pair.split("=", 1) for pair in options.name)
     for recording, begin, end, activity in timeline(Discovery.load(run)):

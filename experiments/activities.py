@@ -21,10 +21,10 @@ import numpy as np
 
 from novakind import __version__
 from novakind.compare.plan import run_compare
-from novakind.config import Config
-from novakind.datasets.source import Source
+from novakind.config import Config, starting
+from novakind.data.source import Source
+from novakind.modality.series import Series
 from novakind.objective.metrics import matched_confusion
-from novakind.presets import sensors
 from novakind.runs.discovery import Discovery
 
 EPOCHS = 20
@@ -98,7 +98,7 @@ TABLES: dict[str, list[Row]] = {
 
 
 def settings(row: Row) -> Config:
-    config = replace(sensors(), epochs=EPOCHS, encoder=row.encoder)
+    config = replace(starting(Series, "sensors"), epochs=EPOCHS, encoder=row.encoder)
     return replace(config, series=replace(config.series, **row.changes))
 
 

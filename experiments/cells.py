@@ -7,11 +7,13 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from experiments.scales import DATA, At, Changes
-from novakind.config import Config, as_tables, change
-from novakind.datasets.source import Source
 from novakind.presets import PRESETS
+
+from experiments.scales import DATA, At, Changes
+from novakind.config import Config, as_tables
+from novakind.data.source import Source
 from novakind.runs.folder import MOVABLE, flatten
+from novakind.settings import change
 
 
 @dataclass(frozen=True)

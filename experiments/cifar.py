@@ -23,9 +23,9 @@ from novakind import __version__
 from novakind.compare import curves
 from novakind.compare.board import percent, spread
 from novakind.compare.plan import CELL, run_compare
-from novakind.config import Config
-from novakind.datasets.source import Source
-from novakind.presets import fast, paper
+from novakind.config import Config, starting
+from novakind.data.source import Source
+from novakind.modality.image import Image
 
 SOURCE = Source("cifar10", known="5")
 RESULTS = Path(__file__).parent / "results"
@@ -48,28 +48,28 @@ class Table(NamedTuple):
 TABLES = {
     "fast": Table(
         "Within half an hour",
-        fast(),
+        starting(Image, "fast"),
         "ours",
         3,
         "novakind compare cifar10 --known 5 --preset fast --methods ours --seeds 3",
     ),
     "hour": Table(
         "Within an hour",
-        replace(fast(), epochs=30),
+        replace(starting(Image, "fast"), epochs=30),
         "ours",
         1,
         "novakind compare cifar10 --known 5 --preset fast --epochs 30 --methods ours --seeds 1",
     ),
     "five": Table(
         "Five minutes each, the same encoder (fastnet) and views",
-        replace(fast(), encoder="fastnet", epochs=0, minutes=5.0),
+        replace(starting(Image, "fast"), encoder="fastnet", epochs=0, minutes=5.0),
         "ours,uno-direct",
         3,
         "python -m experiments.cifar five",
     ),
     "paper": Table(
         "The paper's own setting (ResNet-18, the authors' stem, SGD, alternating steps), as far as half an hour goes",
-        replace(paper(), epochs=0, minutes=30.0),
+        replace(starting(Image, "paper"), epochs=0, minutes=30.0),
         "ours",
         1,
         "novakind compare cifar10 --known 5 --preset paper --epochs 0 --minutes 30 --methods ours --seeds 1",

@@ -23,8 +23,8 @@ from experiments.stamp import code_digest, commit, machine
 from experiments.tables import drawn
 from novakind import __version__
 from novakind.compare.plan import duration, read_json, reason
-from novakind.datasets.images import data_root
-from novakind.datasets.source import gather
+from novakind.data.source import data_root
+from novakind.datasets.gather import gather
 from novakind.disk import write_atomic
 from novakind.errors import UserError
 from novakind.progress import Reporter

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from novakind.data.source import Source
 from novakind.datasets.images import CLASSES
 from novakind.datasets.sensors import MOBIACT, USC_HAD
-from novakind.datasets.source import Source
 
 Changes = dict[str, Any]
 

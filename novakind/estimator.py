@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import numbers
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,16 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from novakind.config import Config, change
+from novakind.config import Config, starting, starting_reading
 from novakind.data.collection import Collection, from_arrays
 from novakind.data.split import part, standardise
 from novakind.disk import write_atomic
 from novakind.errors import UserError
+from novakind.modality import Modality, from_array
 from novakind.model import load_model, predict, to_bytes
-from novakind.presets import PRESETS
 from novakind.progress import Reporter
-from novakind.results.inbox import fitting_rows
+from novakind.results.predict import fitting_rows
+from novakind.settings import change, settings_of
 from novakind.training.loop import fit
 
 
@@ -32,7 +32,8 @@ class Discoverer(ClusterMixin, BaseEstimator):
     ----------
     n_novel : number of new categories.
     prior : shares of the new categories, e.g. (0.5, 0.25, 0.25), or "uniform".
-    preset : "default", "glyphs", "sensors", "fast" or "paper": the settings that `settings` then changes.
+    preset : the settings that `settings` then changes: "auto" (those of the kind of data), "default", "glyphs",
+        "sensors", "fast" or "paper".
     settings : changes to the preset, by dotted name: {"objective.kl": 4, "head": "linear", "optim.lr": 0.05}.
     encoder : a name, or any `nn.Module` that maps a batch to vectors.
     epochs : passes over the unlabeled items; 0 chooses by the amount of data.
@@ -61,7 +62,7 @@ class Discoverer(ClusterMixin, BaseEstimator):
         n_novel: int = 2,
         *,
         prior: Any = "uniform",
-        preset: str = "default",
+        preset: str = "auto",
         settings: dict[str, Any] | None = None,
         encoder: str | nn.Module = "auto",
         epochs: int = 0,
@@ -80,8 +81,8 @@ class Discoverer(ClusterMixin, BaseEstimator):
     def fit(self, X: np.ndarray, y: np.ndarray) -> Discoverer:
         """X: vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: -1, None or "" is unlabeled."""
         X, y = np.asarray(X), np.asarray(y)
-        collection = from_arrays(X, y)
-        config = self._config()
+        reading, config = self._settings(type(from_array(X)[1]))
+        collection = from_arrays(X, y, reading=reading)
         split = part(collection, config.val, 0.0)
         encoder = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else None
         with Reporter(quiet=not self.verbose) as report:
@@ -130,26 +131,32 @@ class Discoverer(ClusterMixin, BaseEstimator):
         loaded.n_features_in_ = int(np.prod(model.modality.shape))
         return loaded
 
-    def _config(self) -> Config:
-        if self.preset not in PRESETS:
-            raise UserError(f'preset "{self.preset}" is unknown: choose from {", ".join(PRESETS)}')
-        seed = self.random_state
-        if not isinstance(self.n_novel, numbers.Integral):
-            raise UserError(f"n_novel={self.n_novel!r} is no whole number: give the number of new categories")
-        if not isinstance(seed, (numbers.Integral, np.random.RandomState, np.random.Generator, type(None))):
-            raise UserError(f"random_state={seed!r} is no seed: give a whole number, a numpy generator, or None")
-        if seed is None:
-            seed = np.random.default_rng().integers(2**31)
-        elif isinstance(seed, (np.random.RandomState, np.random.Generator)):
-            seed = seed.randint(2**31) if isinstance(seed, np.random.RandomState) else seed.integers(2**31)
+    def _settings(self, kind: type[Modality]) -> tuple[Any, Config]:
+        """How items are read, and all other settings: the preset of this kind of data with what is asked for."""
         prior = self.prior if isinstance(self.prior, str) else ",".join(repr(float(share)) for share in self.prior)
         encoder = self.encoder if isinstance(self.encoder, str) else "auto"
-        config = replace(
-            PRESETS[self.preset](), novel=self.n_novel, prior=prior, encoder=encoder, epochs=self.epochs, seed=int(seed)
-        )
-        for name, value in (self.settings or {}).items():
-            config = change(config, name, value)
-        return config
+        reading, config = starting_reading(kind, self.preset), starting(kind, self.preset)
+        asked = {"novel": self.n_novel, "prior": prior, "encoder": encoder, "seed": self._seed()}
+        asked |= {"epochs": self.epochs} if self.epochs else {}
+        for name, value in (asked | (self.settings or {})).items():
+            if name in settings_of(kind.Reading):
+                reading = change(reading, name, value)
+            else:
+                config = change(config, name, value)
+        return reading, config
+
+    def _seed(self) -> int:
+        """A number from whatever `random_state` is."""
+        seed = self.random_state
+        if seed is None:
+            return int(np.random.default_rng().integers(2**31))
+        if isinstance(seed, np.random.RandomState):
+            return int(seed.randint(2**31))
+        if isinstance(seed, np.random.Generator):
+            return int(seed.integers(2**31))
+        if not isinstance(seed, numbers.Integral):
+            raise UserError(f"random_state={seed!r} is no seed: give a whole number, a numpy generator, or None")
+        return int(seed)
 
     def _outputs(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self, "model_")

@@ -19,7 +19,7 @@ from experiments.matrix import Matrix, cell_file, record_of, time_left  # noqa: 
 from experiments.remarks import Line, mergers, order  # noqa: E402
 from experiments.scales import DATA, At, Data  # noqa: E402
 from experiments.tables import EXHIBITS, cells_of, tables_of  # noqa: E402
-from novakind.datasets.source import Source  # noqa: E402
+from novakind.data.source import Source  # noqa: E402
 from novakind.errors import UserError  # noqa: E402
 
 UCF16 = "16 classes of UCF101"
