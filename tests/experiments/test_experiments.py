@@ -1,20 +1,16 @@
 """The paper's tables as declared data: complete, valid, and under their own names."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-
-from experiments import paper, stamp  # noqa: E402
-from experiments.cells import make_cell  # noqa: E402
-from experiments.matrix import cell_file  # noqa: E402
-from experiments.scales import DATA, SCALES  # noqa: E402
-from experiments.tables import EXHIBITS, cells_of, tables_of  # noqa: E402
-from novakind.encoders import ENCODERS  # noqa: E402
-from novakind.methods import METHODS  # noqa: E402
+from experiments import paper, stamp
+from experiments.cells import make_cell
+from experiments.matrix import cell_file
+from experiments.scales import DATA, SCALES
+from experiments.tables import EXHIBITS, cells_of, tables_of
+from novakind.encoders import ENCODERS
+from novakind.methods import METHODS
 
 NAMES = [
     *(f"table{number}" for number in range(1, 8)),

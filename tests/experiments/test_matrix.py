@@ -1,26 +1,22 @@
 """A matrix of runs: each once, failures survived, interruptions resumed; the report tells what was measured alone."""
 
 import json
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-
-from experiments import __main__ as command  # noqa: E402
-from experiments import matrix, paper, write  # noqa: E402
-from experiments.cells import Cell, make_cell  # noqa: E402
-from experiments.exhibits import Exhibit, Row  # noqa: E402
-from experiments.matrix import Matrix, cell_file, record_of, time_left  # noqa: E402
-from experiments.remarks import Line, mergers, order  # noqa: E402
-from experiments.scales import DATA, At, Data  # noqa: E402
-from experiments.tables import EXHIBITS, cells_of, tables_of  # noqa: E402
-from novakind.datasets.source import Source  # noqa: E402
-from novakind.errors import UserError  # noqa: E402
+from experiments import __main__ as command
+from experiments import matrix, paper, write
+from experiments.cells import Cell, make_cell
+from experiments.exhibits import Exhibit, Row
+from experiments.matrix import Matrix, cell_file, record_of, time_left
+from experiments.remarks import Line, mergers, order
+from experiments.scales import DATA, At, Data
+from experiments.tables import EXHIBITS, cells_of, tables_of
+from novakind.datasets.source import Source
+from novakind.errors import UserError
 
 UCF16 = "16 classes of UCF101"
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -65,13 +61,13 @@ def blobs(tmp_path, monkeypatch):
 @pytest.fixture
 def calls(monkeypatch):
     """The settings of every run that is begun."""
-    begun, real = [], matrix.run_discover
+    begun, real = [], matrix.complete
 
     def listening(source, config, path, **options):
         begun.append((config.head, config.novel, config.seed))
         return real(source, config, path, **options)
 
-    monkeypatch.setattr(matrix, "run_discover", listening)
+    monkeypatch.setattr(matrix, "complete", listening)
     return begun
 
 
