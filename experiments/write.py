@@ -1,4 +1,4 @@
-"""RESULTS.md and the figures, from the cells' JSON files, the paper's numbers and commentary.md alone."""
+"""The report (RESULTS.md) and the figures, from the cells' JSON files, the paper's numbers and commentary.md alone."""
 
 from __future__ import annotations
 
