@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments import draw
 from experiments.exhibits import Exhibit
-from experiments.matrix import record_of, slug
+from experiments.records import record_of, runs_of, slug
 from experiments.tables import EXHIBITS
 
 
@@ -20,11 +20,6 @@ class Part(NamedTuple):
     name: str
     runs: list[dict[str, Any]]
     settings: dict[str, Any]
-
-
-def runs_of(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """The runs of a cell that came to an end, by seed."""
-    return [run for run in record.get("runs", {}).values() if "metrics" in run]
 
 
 def parts_of(exhibit: Exhibit, data: str, scale: str, results: Path) -> list[Part]:

@@ -1,12 +1,13 @@
 """The paper's tables as declared data: complete, valid, and under their own names."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from experiments import paper, stamp
 from experiments.cells import make_cell
-from experiments.matrix import cell_file
+from experiments.records import cell_file
 from experiments.scales import DATA, SCALES
 from experiments.tables import EXHIBITS, cells_of, tables_of
 from novakind.encoders import ENCODERS
@@ -55,6 +56,7 @@ def test_every_place_has_a_cell_or_says_why_not(scale):
 def test_the_settings_of_every_cell_are_valid(scale):
     cells = cells_of(EXHIBITS.values(), scale)
     assert len({cell_file(Path(), cell) for cell in cells}) == len(cells)
+    assert all(re.fullmatch("[0-9a-f]{8}", cell.id) for cell in cells)
     for cell in cells:
         source, config = cell.settings()
         assert config.method in METHODS
@@ -105,7 +107,7 @@ def test_other_data_are_never_called_by_the_papers_names():
     assert DATA["UCF101"].count == 101
     assert DATA[UCF16].count == 16
     smoke = make_cell("smoke", "CIFAR-10", "short", {"data.known": "bird,truck"})
-    assert smoke.id.startswith("digits")
+    assert smoke.question.startswith("digits")
     assert smoke.settings()[0].known == "2,9"
 
 

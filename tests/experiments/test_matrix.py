@@ -1,6 +1,7 @@
 """A matrix of runs: each once, failures survived, interruptions resumed; the report tells what was measured alone."""
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,7 +12,8 @@ from experiments import __main__ as command
 from experiments import matrix, paper, write
 from experiments.cells import Cell, make_cell
 from experiments.exhibits import Exhibit, Row
-from experiments.matrix import Matrix, cell_file, record_of, time_left
+from experiments.matrix import Matrix, time_left
+from experiments.records import cell_file, record_of
 from experiments.remarks import Line, mergers, order
 from experiments.scales import DATA, At, Data
 from experiments.tables import EXHIBITS, cells_of, tables_of
@@ -178,6 +180,16 @@ def test_the_report_is_written_from_the_cells_alone(blobs):
     assert "not run here" in next(line for line in text.splitlines() if line.startswith("| three"))
     assert "32 tested" in text
     assert str(Path.cwd()) not in text
+    index = Path("results/cells/smoke/INDEX.md")
+    assert "(cells/smoke/INDEX.md)" in text
+    lines = {cell: line for cell in cells for line in index.read_text().splitlines() if f"[{cell.id}]" in line}
+    assert list(lines) == list(cells)[:3]
+    for cell, line in lines.items():
+        assert (index.parent / line.split("](")[1].split(")")[0]) == cell_file(Path("results"), cell)
+    plain, broken, changed = lines.values()
+    assert re.fullmatch(r"\| \S+ \| blobs \| - \| - \| 0 \| [\d.]+ \| [\d.]+ \|", plain)
+    assert "| `encoder=resnet18` | failed |  |  |" in broken
+    assert "| `head=linear` | 0 |" in changed
     drawn = sorted(Path("results/figures/smoke").glob("*.svg"))
     assert [file.stem.split("-")[-1] for file in drawn] == ["confusion", "kl", "map", "merge", "recall"]
     for file in drawn:
@@ -229,18 +241,6 @@ def test_commentary_names_exhibits():
     told = write.commentary(write.COMMENTARY.read_text(encoding="utf-8"))
     assert set(told) <= {"summary", *EXHIBITS}
     assert write.commentary("x\n## table1\nIt\nis.\n\n## case2\n\nSo.") == {"table1": "It\nis.", "case2": "So."}
-
-
-@pytest.mark.parametrize("scale", command.REPORTS)
-def test_results_are_up_to_date(scale):
-    """RESULTS.md holds what its JSON files give, byte for byte: else run `python -m experiments --write`."""
-    results, report = command.places(scale, None)
-    if scale == "paper" and not (results / "cells" / scale).exists():
-        assert not report.exists()
-        return
-    for file, text in write.documents(scale, results, report).items():
-        assert file.exists(), f"{file.name} is missing: python -m experiments --scale {scale} --write"
-        assert file.read_bytes() == text.encode(), f"{file.name} is old: python -m experiments --scale {scale} --write"
 
 
 def test_the_command(blobs, capsys):
