@@ -30,7 +30,7 @@ from novakind.runs.complete import complete
 from novakind.runs.discovery import Discovery
 from novakind.runs.folder import Run
 
-KEY = ".key"  # hidden, so that a folder which holds nothing else still counts as empty
+KEY = ".key"  # with a dot, so that a folder which holds nothing else still counts as empty
 KINDS = ("known", "novel")
 HEAVY = ("state.pt", "embeddings.npz")  # not needed once a run is over: the model gives the embeddings again
 

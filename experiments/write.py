@@ -27,11 +27,11 @@ HEADER = (
     "known: ours",
     "paper",
     "difference",
-    "aware",
+    "task-aware",
     "novel: ours",
     "paper",
     "difference",
-    "aware",
+    "task-aware",
     "n",
     "epochs",
     "minutes",
@@ -52,20 +52,21 @@ the terms, each view predicting the other's sharpened answer instead of L_H and 
 of which the best is kept and a term that keeps unlabeled items off the known classes ("novel mass"), and mostly the
 optimiser Muon. Only the rows "the paper's terms" of Table 7 have the paper's loss there.
 
-How to read the tables: accuracy of known classes and ACC (best one-to-one matching) of hidden ones, in percent, on
-items that were kept for testing; mean ± standard deviation over n seeds that share one division of the data. Both are
-*agnostic*: a hidden item that is taken for a known class counts as wrong, and a known one that is taken for a new
-category. *Aware* is told which items are hidden. The paper does not say which of the two it reports. The difference is
-ours minus the paper's; where our data set is another than the paper's, which is named then, it only sets the numbers
-side by side. Where runs had so many minutes, the epochs that fit were judged at the start of each, on a shared machine
-that is at times only half as fast. Rows called "all assumed as it is" have the true number of classes and the true
-shares. "UNO without its first stage" leaves out the supervised training that UNO begins with. NEV, DTC and the like are
-methods of others, described in their modules in `novakind/methods`. What has no number was {not_run}.
+How to read the tables: accuracy of known classes and ACC (best one-to-one matching) of novel ones, in percent, on test
+items; mean ± standard deviation over n seeds that share one division of the data. Both are *task-agnostic*: a novel
+item that is taken for a known class counts as wrong, and a known one that is taken for a new category. *Task-aware*
+scores choose among the known classes for known items, and among the new categories for novel ones. The paper does not
+say which of the two it reports. The difference is ours minus the paper's; where our data set is another than the
+paper's, which is named then, it only sets the numbers side by side. Where runs had so many minutes, the epochs that fit
+were judged at the start of each, on a shared machine that is at times only half as fast. Rows called "all assumed as it
+is" have the true number of classes and the true shares. "UNO without its first stage" leaves out the supervised
+training that UNO begins with. NEV, DTC and the other baselines are described in their modules in `novakind/methods`.
+The upper bound trains with the labels of all classes. What has no number was {not_run}.
 """
 
 
 def write(scale: str, results: Path, report: Path) -> None:
-    """Bring the report and the figures up to date; pictures that nothing asks for any more go."""
+    """Write the report, the index and the figures where they are old; pictures that nothing asks for any more go."""
     wanted = documents(scale, results, report)
     for file, text in wanted.items():
         if not file.exists() or file.read_text(encoding="utf-8") != text:
@@ -182,7 +183,7 @@ def table(exhibit: Exhibit, scale: str, results: Path, data: str, lines: list[Li
 
 
 def beside_paper(runs: list[dict[str, Any]], metric: str, reported: float | None, std: float | None) -> list[str]:
-    """Ours, the paper's, the difference, and ours where it is told which items are hidden."""
+    """Ours, the paper's, the difference, and ours task-aware."""
     ours, aware = (percents(runs, name) for name in (f"{metric}/agnostic", f"{metric}/aware"))
     theirs = "" if reported is None else f"{reported:.1f}" + (f" ± {std:.1f}" if std is not None else "")
     difference = f"{mean(ours) - reported:+.1f}" if ours and reported is not None else ""

@@ -36,7 +36,7 @@ ROWS = (
 
 @pytest.fixture
 def blobs(tmp_path, monkeypatch):
-    """Four classes of vectors, two hidden, as a data set and an exhibit of the smoke scale."""
+    """Four classes of vectors, two of them novel, as a data set and an exhibit of the smoke scale."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     X = np.repeat(4 * rng.normal(size=(4, 6)), 40, axis=0) + rng.normal(size=(160, 6))
