@@ -27,7 +27,12 @@ class Cell:
 
     @property
     def id(self) -> str:
-        """The same for the same question."""
+        """Eight digits, the same for the same question at every scale: what its file and run folder are called."""
+        return hashlib.sha256(self.question.encode()).hexdigest()[:8]
+
+    @property
+    def question(self) -> str:
+        """Data, budget and changes in words: nothing else makes the id, so that tables and rows can be renamed."""
         return "; ".join([self.title, self.budget or "-", *(f"{name}={value}" for name, value in self.changes)])
 
     @property

@@ -1,4 +1,4 @@
-"""CIFAR-10, five classes known, five hidden, on two cores: half an hour, an hour, five minutes, the paper's setting.
+"""CIFAR-10, five classes known, five novel, on two cores: half an hour, an hour, five minutes, the paper's setting.
 
     NOVAKIND_DATA=... python -m experiments.cifar    # all; or some: fast hour five paper (novakind data cifar10 first)
     python -m experiments.cifar --write              # the tables again, from the runs that are there
@@ -31,9 +31,9 @@ SOURCE = Source("cifar10", known="5")
 RESULTS = Path(__file__).parent / "results"
 SCORES = {
     "known accuracy": "known_acc/test/agnostic",
-    "known, aware": "known_acc/test/aware",
+    "known, task-aware": "known_acc/test/aware",
     "novel ACC": "novel_acc/test/agnostic",
-    "novel, aware": "novel_acc/test/aware",
+    "novel, task-aware": "novel_acc/test/aware",
 }
 
 
@@ -112,7 +112,7 @@ def write(runs: Path) -> None:
             shutil.copyfile(runs / name / "curves.svg", RESULTS / f"cifar10-{name}.svg")
     record = {
         "version": __version__,
-        "protocol": "official test set, agnostic unless said otherwise; settings were chosen on items kept aside",
+        "protocol": "official test set, task-agnostic unless said otherwise; settings were chosen on validation items",
         "cores": os.cpu_count(),
         "tables": tables,
     }
@@ -123,7 +123,7 @@ def write(runs: Path) -> None:
 
 def markdown(record: dict[str, Any]) -> str:
     lines = [
-        "# CIFAR-10, five classes known, five hidden",
+        "# CIFAR-10, five classes known, five novel",
         "",
         f"{record['protocol'].capitalize()}. In percent, mean ± standard deviation over n seeds; two CPU cores.",
         "`python -m experiments.cifar` makes all of it.",

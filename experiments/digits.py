@@ -1,4 +1,4 @@
-"""Digits, known 0-4, novel 5-9, on the held-out fifth: novakind, and two simpler ways, over several seeds.
+"""Digits, known 0-4, novel 5-9, on the held-out fifth: novakind, and two baselines, over several seeds.
 
     python experiments/digits.py --seeds 3      # about 2 minutes on two cores; writes experiments/results/digits.json
 

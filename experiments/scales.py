@@ -27,7 +27,7 @@ SCALES = {
     "smoke": Scale(
         "every cell for an epoch or two, in minutes on any machine: shows that all runs, measures nothing", 1
     ),
-    "cpu": Scale("hours on two cores: small networks, minutes a run", 3),
+    "cpu": Scale("hours on two cores: small networks, minutes per run", 3),
     "paper": Scale("the paper's networks and objective, 200 epochs, for a GPU", 3),
 }
 
@@ -79,7 +79,7 @@ ABOUT_CLIPS = "8 frames from 4 seconds, narrow networks"
 def activities(name: str, known: str, changes: Changes | None = None, smoke: bool = True) -> dict[str, At]:
     """Sensors: a run takes a minute or two, so every table has the same budget."""
     source, changes = Source(name, known=known), changes or {}
-    quick = {"smoke": At(source, "sensors", {"epochs": 2, "data.rate": 10.0, **changes}, note="10 samples a second")}
+    quick = {"smoke": At(source, "sensors", {"epochs": 2, "data.rate": 10.0, **changes}, note="10 samples per second")}
     return {
         **(quick if smoke else {}),
         "cpu": At(source, "sensors", {"epochs": 20, **changes}, note="20 epochs, SeriesNet"),
@@ -90,7 +90,7 @@ def activities(name: str, known: str, changes: Changes | None = None, smoke: boo
 def videos(
     name: str, known: str, batch: int, paper: Changes, smoke: bool = True, postures: bool = False
 ) -> dict[str, At]:
-    """Videos: decoded once, then small clips on CPUs; where `postures` are told apart, frames and not what changes."""
+    """Videos: decoded once, then small clips on CPUs; where `postures` are the classes, frames and not what changes."""
     source = Source(name, known=known)
     tiny, small = ({**clips, "batch": batch} for clips in (TINY_CLIPS, SMALL_CLIPS))
     quick = {"smoke": At(source, "videos", {**tiny, "epochs": 1}, note=f"32 x 32 pixels, {ABOUT_CLIPS}")}
@@ -124,8 +124,8 @@ DATA = {
                 "fast",
                 {"encoder": "fastnet", "epochs": 0},
                 {"ablation": {"epochs": 5}, "short": {"minutes": 5.0}, "full": {"minutes": 10.0}},
-                note="preset fast with the smaller FastNet: 10 minutes a run in Tables 2 and 6; 5 epochs in ablations, "
-                "six minutes on a slow day",
+                note="preset fast with the smaller FastNet: 10 minutes per run in Tables 2 and 6; 5 epochs in "
+                "ablations, six minutes on a slow day",
             ),
             "paper": At(Source("cifar10", known="5"), "paper", note="ResNets with the authors' stem"),
         },
