@@ -1,4 +1,5 @@
-# make demo: install, find the hidden digits, write a report.   make test: install, check style, types and behaviour.
+# make demo: install, find the novel digits, write a report.   make test: install, check style, types and behaviour.
+# make docs: install, build the documentation into site/.
 PYTHON ?= python3
 BIN := .venv/bin
 
