@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from novakind.config import Config
 from novakind.datasets.source import Source
+
+from novakind.config import Config
 
 MARK = "<!-- settings -->"
 POSITIONAL = {"data": "DATA"}

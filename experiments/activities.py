@@ -98,8 +98,8 @@ TABLES: dict[str, list[Row]] = {
 
 
 def settings(row: Row) -> Config:
-    config = replace(starting(Series, "sensors"), epochs=EPOCHS, encoder=row.encoder)
-    return replace(config, series=replace(config.series, **row.changes))
+    config = replace(starting(Series), epochs=EPOCHS, encoder=row.encoder)
+    return replace(config, views=replace(config.views, **row.changes))
 
 
 def folder(runs: Path, row: Row) -> Path:

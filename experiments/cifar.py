@@ -14,20 +14,18 @@ import json
 import os
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from experiments.paper import TABLES as REPORTED
 from novakind import __version__
+from novakind.app.discover import assemble
 from novakind.compare import curves
 from novakind.compare.board import percent, spread
 from novakind.compare.plan import CELL, run_compare
-from novakind.config import Config, starting
+from novakind.config import Config
 from novakind.data.source import Source
-from novakind.modality.image import Image
 
-SOURCE = Source("cifar10", known="5")
 RESULTS = Path(__file__).parent / "results"
 SCORES = {
     "known accuracy": "known_acc/test/agnostic",
@@ -39,37 +37,41 @@ SCORES = {
 
 class Table(NamedTuple):
     title: str
-    config: Config
+    asked: tuple[Source, Config]
     methods: str
     seeds: int
     command: str
 
 
+def assembled(preset: str, **options: Any) -> tuple[Source, Config]:
+    return assemble("cifar10", preset, {"known": "5", **options})
+
+
 TABLES = {
     "fast": Table(
         "Within half an hour",
-        starting(Image, "fast"),
+        assembled("fast"),
         "ours",
         3,
         "novakind compare cifar10 --known 5 --preset fast --methods ours --seeds 3",
     ),
     "hour": Table(
         "Within an hour",
-        replace(starting(Image, "fast"), epochs=30),
+        assembled("fast", epochs=30),
         "ours",
         1,
         "novakind compare cifar10 --known 5 --preset fast --epochs 30 --methods ours --seeds 1",
     ),
     "five": Table(
         "Five minutes each, the same encoder (fastnet) and views",
-        replace(starting(Image, "fast"), encoder="fastnet", epochs=0, minutes=5.0),
+        assembled("fast", encoder="fastnet", epochs=0, minutes=5.0),
         "ours,uno-direct",
         3,
         "python -m experiments.cifar five",
     ),
     "paper": Table(
         "The paper's own setting (ResNet-18, the authors' stem, SGD, alternating steps), as far as half an hour goes",
-        replace(starting(Image, "paper"), epochs=0, minutes=30.0),
+        assembled("paper", epochs=0, minutes=30.0),
         "ours",
         1,
         "novakind compare cifar10 --known 5 --preset paper --epochs 0 --minutes 30 --methods ours --seeds 1",
@@ -153,7 +155,7 @@ def main() -> None:
     options = parser.parse_args()
     for name in () if options.write else options.tables or TABLES:
         table = TABLES[name]
-        board = run_compare(SOURCE, table.config, table.methods, table.seeds, options.runs / name, table.command)
+        board = run_compare(*table.asked, table.methods, table.seeds, options.runs / name, table.command)
         print(board.text(), flush=True)
         write(options.runs)
     write(options.runs)

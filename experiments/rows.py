@@ -121,7 +121,7 @@ ACTIONS = tuple(
         ("supervised + k-means, 134 epochs", LONGER, "method", ("cpu",), ("cpu",)),
         ("ours, 120 epochs", {"epochs": 120}, "method", ("cpu",), ("cpu",)),
         ("UNO, 120 epochs", {"method": "uno", "epochs": 120}, "method", ("cpu",), ("cpu",)),
-        ("ours, frames instead of what changes", {"motion": False}, "input", SMALL, ("cpu",)),
+        ("ours, frames instead of what changes", {"data.reading.motion": False}, "input", SMALL, ("cpu",)),
         ("ours, P3D instead of R(2+1)D", {"encoder": "p3d-narrow"}, "encoder", SMALL, ("cpu",)),
         ("ours, SlowFast instead of R(2+1)D", {"encoder": "slowfast-narrow"}, "encoder", SMALL, ("cpu",)),
         ("ours, weak views", {"views.strength": "weak"}, "augmentation", SMALL, ("cpu",)),
@@ -137,8 +137,8 @@ ADDITIONS = tuple(
         "cross-entropy with weight 1": {"objective.ce": 1.0},
         "weights not averaged": {"ema": 0.0},
         "SGD instead of Muon": {"optim.name": "sgd", "optim.weight_decay": 5e-4},
-        "views of full size throughout": {"image.small": 0},
-        "views never mild": {"image.mild_from": 1.0},
+        "views of full size throughout": {"views.small": 0},
+        "views never mild": {"views.mild_from": 1.0},
     }.items()
 )
 

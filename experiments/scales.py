@@ -69,9 +69,9 @@ ACTIONS_16 = (
     *("Basketball", "BasketballDunk", "BodyWeightSquats", "BoxingPunchingBag", "JugglingBalls", "JumpingJack"),
     *("Lunges", "Punch", "PushUps"),
 )
-TINY_CLIPS = {"data.size": 32, "data.frames": 8, "data.fps": 4.0}
-SMALL_CLIPS = {"data.size": 48, "data.frames": 8, "data.fps": 4.0}
-LARGE_CLIPS = {"data.size": 112, "data.frames": 16}
+TINY_CLIPS = {"data.reading.size": 32, "data.reading.frames": 8, "data.reading.fps": 4.0}
+SMALL_CLIPS = {"data.reading.size": 48, "data.reading.frames": 8, "data.reading.fps": 4.0}
+LARGE_CLIPS = {"data.reading.size": 112, "data.reading.frames": 16}
 PAPER_SERIES = {"encoder": "sensorcnn", "optim.name": "adamw", "optim.lr": 1e-3}
 ABOUT_CLIPS = "8 frames from 4 seconds, narrow networks"
 
@@ -79,7 +79,11 @@ ABOUT_CLIPS = "8 frames from 4 seconds, narrow networks"
 def activities(name: str, known: str, changes: Changes | None = None, smoke: bool = True) -> dict[str, At]:
     """Sensors: a run takes a minute or two, so every table has the same budget."""
     source, changes = Source(name, known=known), changes or {}
-    quick = {"smoke": At(source, "sensors", {"epochs": 2, "data.rate": 10.0, **changes}, note="10 samples per second")}
+    quick = {
+        "smoke": At(
+            source, "sensors", {"epochs": 2, "data.reading.rate": 10.0, **changes}, note="10 samples per second"
+        )
+    }
     return {
         **(quick if smoke else {}),
         "cpu": At(source, "sensors", {"epochs": 20, **changes}, note="20 epochs, SeriesNet"),
@@ -98,7 +102,7 @@ def videos(
         f"48 x 48 pixels, the first 60 % of the epochs on views of 32 x 32; {ABOUT_CLIPS}: 60 epochs in Tables 3 "
         "and 6, 24 in ablations"
     )
-    small |= {"video.small": 32, "epochs": 60, "motion": not postures}
+    small |= {"views.small": 32, "epochs": 60, "data.reading.motion": not postures}
     return {
         **(quick if smoke else {}),
         "cpu": At(source, "videos", small, {"ablation": {"epochs": 24}}, note=about),
@@ -148,7 +152,7 @@ DATA = {
     "USC-HAD": Data(
         "series",
         USC_HAD,
-        activities("usc-had", "7", {"series.rotate": 15.0}),
+        activities("usc-had", "7", {"views.rotate": 15.0}),
         "twelve activities, sensor at the hip, where posture is an angle: turns up to 15 degrees; first seven known",
     ),
 }

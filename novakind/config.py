@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal
 
 from novakind.errors import UserError
-from novakind.modality import Modality
+from novakind.modality import Kind
 from novakind.settings import BelowOne, Positive, Range, Seed, Share, Weight, change, check
 
 
@@ -138,7 +138,7 @@ class Config:
         check(self)
 
 
-def starting(kind: type[Modality], preset: str = "auto") -> Config:
+def starting(kind: Kind, preset: str = "auto") -> Config:
     """The settings to start from for a kind of data: its own preset, or another one that it has."""
     config = Config(views=kind.Views())
     for name, value in preset_of(kind, preset).items():
@@ -147,7 +147,7 @@ def starting(kind: type[Modality], preset: str = "auto") -> Config:
     return config
 
 
-def starting_reading(kind: type[Modality], preset: str = "auto") -> Any:
+def starting_reading(kind: Kind, preset: str = "auto") -> Any:
     """How items are read, to start from: what the preset says of it."""
     reading = kind.Reading()
     for name, value in preset_of(kind, preset).items():
@@ -156,7 +156,7 @@ def starting_reading(kind: type[Modality], preset: str = "auto") -> Any:
     return reading
 
 
-def preset_of(kind: type[Modality], preset: str) -> Mapping[str, Any]:
+def preset_of(kind: Kind, preset: str) -> Mapping[str, Any]:
     """The changes that a preset makes, by dotted name."""
     if preset == "auto":
         return next(iter(kind.presets.values()))

@@ -17,7 +17,7 @@ from novakind.data.collection import Collection, from_arrays
 from novakind.data.split import part, standardise
 from novakind.disk import write_atomic
 from novakind.errors import UserError
-from novakind.modality import Modality, from_array
+from novakind.modality import Kind, from_array
 from novakind.model import load_model, predict, to_bytes
 from novakind.progress import Reporter
 from novakind.results.predict import fitting_rows
@@ -131,7 +131,7 @@ class Discoverer(ClusterMixin, BaseEstimator):
         loaded.n_features_in_ = int(np.prod(model.modality.shape))
         return loaded
 
-    def _settings(self, kind: type[Modality]) -> tuple[Any, Config]:
+    def _settings(self, kind: Kind) -> tuple[Any, Config]:
         """How items are read, and all other settings: the preset of this kind of data with what is asked for."""
         prior = self.prior if isinstance(self.prior, str) else ",".join(repr(float(share)) for share in self.prior)
         encoder = self.encoder if isinstance(self.encoder, str) else "auto"

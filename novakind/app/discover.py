@@ -12,7 +12,7 @@ from novakind.data.source import Source
 from novakind.datasets import DATASETS, is_named
 from novakind.datasets.gather import kind_for
 from novakind.errors import UserError
-from novakind.modality import KINDS, Modality
+from novakind.modality import KINDS, Kind
 from novakind.results.report import draw_report
 from novakind.runs.complete import complete
 from novakind.runs.discovery import Discovery
@@ -82,7 +82,7 @@ def every_setting() -> Mapping[str, Setting]:
     return found
 
 
-def refusal(name: str, value: Any, kind: type[Modality], data: str) -> str:
+def refusal(name: str, value: Any, kind: Kind, data: str) -> str:
     """Why an option cannot be: it is for another kind of data, or there is none of that name."""
     others = [
         other.noun

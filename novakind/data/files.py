@@ -12,7 +12,7 @@ from novakind.data.collection import Collection, encode_labels, from_arrays
 from novakind.data.paths import Listing, list_items
 from novakind.data.store import decode
 from novakind.errors import UserError
-from novakind.modality import Modality, kind_of_files
+from novakind.modality import Kind, Modality, kind_of_files
 
 Watch = Callable[[int, int], None]
 
@@ -21,9 +21,7 @@ def quiet(done: int, total: int) -> None:
     """Nobody hears of progress."""
 
 
-def load(
-    given: Path, store: Path, reading: Any = None, watch: Watch = quiet, kind: type[Modality] | None = None
-) -> Collection:
+def load(given: Path, store: Path, reading: Any = None, watch: Watch = quiet, kind: Kind | None = None) -> Collection:
     """A folder tree, a manifest or an .npz as a Collection; files are decoded into the folder `store`.
 
     The kind of data is found by the files' endings where it is not given; `reading` holds its options.

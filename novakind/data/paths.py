@@ -14,7 +14,7 @@ import numpy as np
 
 from novakind.data.manifest import MANIFESTS, is_manifest, read_manifest
 from novakind.errors import UserError
-from novakind.modality import Modality, from_array, kind_of_files
+from novakind.modality import Kind, from_array, kind_of_files
 
 UNLABELED = "unlabeled"
 GLANCE = 200  # files tell what the others are
@@ -95,7 +95,7 @@ def walk(root: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in files if not name.startswith("."))
 
 
-def kind_of(given: Path) -> type[Modality]:
+def kind_of(given: Path) -> Kind:
     """The kind of data, as far as a look can tell; what is wrong with it is told when it is read."""
     with suppress(UserError):
         if given.suffix.lower() == ".npz" and given.is_file():

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from novakind.data.collection import Collection
 from novakind.data.files import Watch
 from novakind.datasets import images, sensors, videos
-from novakind.modality import Modality
+from novakind.modality import Kind
 from novakind.modality.image import Image
 from novakind.modality.series import Series
 from novakind.modality.video import Video
@@ -19,7 +19,7 @@ from novakind.modality.video import Video
 class Named(NamedTuple):
     """A data set: what its items are, which preset goes with it, and how it is loaded from the data root."""
 
-    kind: type[Modality]
+    kind: Kind
     preset: str
     load: Callable[[Path, Any, Watch], Collection]
     """From the data root, the `Reading` of its kind, and who hears of progress."""

@@ -12,10 +12,10 @@ from novakind.data.source import Source
 from novakind.data.split import Split, hide, impose, part, standardise, with_truth
 from novakind.datasets import DATASETS, is_named
 from novakind.errors import UserError
-from novakind.modality import KINDS, Modality
+from novakind.modality import KINDS, Kind
 
 
-def kind_for(source: Source) -> type[Modality]:
+def kind_for(source: Source) -> Kind:
     """The kind of data: as the source says, else as the data set or the files suggest."""
     if source.kind:
         if source.kind not in KINDS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -108,11 +108,16 @@ class Modality(Protocol):
         ...
 
 
-KINDS: dict[str, type[Modality]] = {"image": Image, "video": Video, "series": Series, "features": Features}
+if TYPE_CHECKING:
+    Kind = type[Modality]
+else:
+    Kind = type  # a protocol with attributes cannot be checked while running
+
+KINDS: dict[str, Kind] = {"image": Image, "video": Video, "series": Series, "features": Features}
 FALLBACK = Image  # for files of which most have an ending that nobody claims: reading them says what is wrong
 
 
-def kind_of_files(names: Iterable[str | Path]) -> type[Modality]:
+def kind_of_files(names: Iterable[str | Path]) -> Kind:
     """The kind of data that has the endings of more than half of the files."""
     endings = Counter(Path(name).suffix.lower() for name in names)
     for kind in KINDS.values():
