@@ -259,10 +259,10 @@ def test_with_truth_scores_but_does_not_train(tmp_path):
     [
         (
             "path,label\nx/f2.png,wolf\n",
-            'names no item of the data .*first path is "x/f2.png", the data.s "f0.png"',
+            'names no item of the data .*first path is "x/f2.png", the data have "f0.png"',
         ),
         ("name,label\nf2.png,wolf\n", 'has no column "path"'),
-        (None, "cannot be opened .*No such file"),
+        (None, "does not exist"),
     ],
 )
 def test_with_truth_refuses(tmp_path, content, message):
