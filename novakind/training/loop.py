@@ -110,6 +110,7 @@ def fit(
             report.epoch(history[-1], total)
     report.end()
 
+    method.adopt(kept, model)
     method.finish(kept, lambda: embed(kept, collection, split))
     line, warning = watch(kept, collection, split, prior, method)
     held_out = int((collection.labels[split.val] >= 0).sum())

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from sklearn.datasets import make_blobs
+from short import QUICK, blobs
 from small import shapes_folder
 
 from novakind.config import Config, Objective, Optim
@@ -17,19 +17,11 @@ from novakind.datasets.source import Source, gather
 from novakind.errors import UserError
 from novakind.modality.image import Image
 from novakind.modality.video import Video
-from novakind.model import Card, Model, load_model, predict, to_bytes
+from novakind.model import load_model, predict, to_bytes
 from novakind.objective.metrics import scores
 from novakind.presets import glyphs
 from novakind.runs.folder import Run
-from novakind.training.loop import fit, move_towards
-
-
-def blobs(known: int = 3, novel: int = 3, items: int = 600) -> Collection:
-    """Well separated vectors whose last `novel` classes are hidden."""
-    X, truth = make_blobs(items, 16, centers=known + novel, cluster_std=2.0, random_state=1)
-    collection = from_arrays(X, np.where(truth < known, truth, -1), "blobs")
-    names = tuple(str(number) for number in range(known + novel))
-    return replace(collection, truth=truth.astype(np.int64), truth_classes=names)
+from novakind.training.loop import fit
 
 
 def novel_acc(collection: Collection, config: Config) -> float:
@@ -37,14 +29,6 @@ def novel_acc(collection: Collection, config: Config) -> float:
     model, _, _ = fit(collection, split, config)
     _, logp = predict(model, collection.items[split.test])
     return scores(collection.truth[split.test], logp, len(collection.classes), "test")["novel_acc/test/agnostic"]
-
-
-def make_card() -> Card:
-    settings = blobs().modality.settings()
-    return Card("mlp", "linear", 8, 0.1, 1, ("a", "new-1"), settings)
-
-
-QUICK = Config(novel=3, batch=64, epochs=15, optim=Optim(lr=0.05))
 
 
 def test_finds_hidden_blobs():
@@ -113,15 +97,6 @@ def test_same_seed_same_bytes_and_another_seed_others():
     ]
     assert np.array_equal(outputs[0], outputs[1])
     assert not np.allclose(outputs[0], outputs[2])
-
-
-def test_the_average_of_the_weights_is_what_is_kept():
-    slow, fast = Model(card := make_card()), Model(card)
-    before = {name: tensor.clone() for name, tensor in slow.state_dict().items()}
-    move_towards(slow, fast, 0.75)
-    for name, tensor in slow.state_dict().items():
-        if tensor.is_floating_point():
-            torch.testing.assert_close(tensor, 0.75 * before[name] + 0.25 * fast.state_dict()[name])
 
 
 def test_more_or_fewer_categories_than_there_are():
