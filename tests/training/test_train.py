@@ -163,7 +163,7 @@ def test_killed_before_and_after_training(tmp_path, monkeypatch):
     config = replace(glyphs(), novel=2, epochs=4, batch=40)
     complete(source, config, tmp_path / "whole", quiet=True)
     complete(source, config, tmp_path / "again", quiet=True)
-    for file in ("model.safetensors", "predictions.csv", "results.json", "report.html", "embeddings.npz"):
+    for file in ("model.safetensors", "predictions.csv", "results.json", "embeddings.npz"):
         (tmp_path / "again" / file).unlink()
     before = (tmp_path / "again" / "metrics.jsonl").read_bytes()
     monkeypatch.setattr(Image, "read", lambda *_: pytest.fail("a picture was read again"))
