@@ -2,16 +2,18 @@
 
 import json
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from short import QUICK, blobs
+from short import QUICK, blobs, fit_in_halves
 from small import shapes_folder
 
 from novakind.config import Config, Objective, Optim
 from novakind.data.collection import Collection, from_arrays
+from novakind.data.sampler import Drawn, Sampler
 from novakind.data.split import part
 from novakind.datasets.source import Source, gather
 from novakind.errors import UserError
@@ -153,6 +155,26 @@ def test_a_stopped_run_goes_on_as_if_nothing_had_happened(tmp_path, monkeypatch)
         assert torch.equal(tensor, halves.state_dict()[name]), name
     epochs = [json.loads(line)["epoch"] for line in (tmp_path / "halves" / "metrics.jsonl").read_text().splitlines()]
     assert epochs == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_resumed_run_draws_what_the_whole_one_draws(tmp_path, monkeypatch):
+    drawn, epoch = [], Sampler.epoch
+
+    def recorded(sampler: Sampler, number: int) -> Iterator[Drawn]:
+        for items in epoch(sampler, number):
+            drawn.append([number, *(part.tolist() for part in items)])
+            yield items
+
+    monkeypatch.setattr(Sampler, "epoch", recorded)
+    collection, config = blobs(), replace(QUICK, epochs=4)
+    split = part(collection, 0.1, 0.0)
+    fit(collection, split, config)
+    whole = drawn.copy()
+    assert {number for number, *_ in whole} == {0, 1, 2, 3}
+    for stop in (1, 3, 4):
+        drawn.clear()
+        fit_in_halves(stop, collection, split, config, tmp_path / str(stop))
+        assert drawn == whole
 
 
 def test_killed_before_and_after_training(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from short import QUICK, blobs
 
 from novakind.config import Config
-from novakind.data.collection import Collection
+from novakind.data.collection import Collection, from_arrays
 from novakind.data.split import part, standardise
 from novakind.datasets.source import Source
 from novakind.methods import METHODS
@@ -73,3 +73,33 @@ def test_a_file_of_truth_changes_nothing_but_the_scores(tmp_path):
     assert "novel_acc/test/agnostic" not in untold.results["metrics"]
     first, second = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("told", "untold"))
     assert first == second
+
+
+def pictures(rng: np.random.Generator) -> np.ndarray:
+    return rng.integers(60, 120, (120, 12, 12), dtype=np.uint8)
+
+
+def series(rng: np.random.Generator) -> np.ndarray:
+    return rng.normal(size=(120, 32, 3))
+
+
+def vectors(rng: np.random.Generator) -> np.ndarray:
+    return rng.normal(size=(120, 6))
+
+
+@pytest.mark.parametrize("make", [vectors, pictures, series])
+def test_items_outside_the_training_part_change_neither_normalisation_nor_model(make):
+    labels = np.where(np.arange(120) < 60, np.arange(120) % 2, -1)
+    collection = from_arrays(make(np.random.default_rng(0)), labels)
+    split = part(collection, 0.1, 0.2)
+    config = Config(novel=2, batch=20, epochs=2, dim=16)
+
+    def with_wild(chosen: np.ndarray) -> tuple[dict, bytes]:
+        items = collection.items.copy()
+        items[chosen] = 255 if items.dtype == np.uint8 else 1e4
+        normalised = standardise(replace(collection, items=items), split)
+        return normalised.modality.settings(), to_bytes(fit(normalised, split, config)[0])
+
+    tame = with_wild(split.train[:0])
+    assert with_wild(split.test) == with_wild(split.val) == tame
+    assert with_wild(split.train[:1])[0] != tame[0]
