@@ -122,6 +122,10 @@ class Ours(Method):
         done = min(1.0, progress / o.soft_start) if o.soft_start else 1.0
         return 1 + (o.target_sharpness - 1) * done
 
+    def adopt(self, average: Model, model: Model) -> None:
+        if "siblings" in model.extra:
+            siblings_of(average).loss.copy_(siblings_of(model).loss)
+
     def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
         if "siblings" in model.extra and (best := int(siblings_of(model).loss.argmin())):
             chosen = siblings_of(model).heads[best - 1]

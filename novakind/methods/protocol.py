@@ -1,4 +1,4 @@
-"""What a method is to the training loop: stages, a loss on a batch, and two hooks."""
+"""What a method is to the training loop: stages, a loss on a batch, and hooks between them."""
 
 from __future__ import annotations
 
@@ -86,6 +86,12 @@ class Method(Protocol):
     def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
         """The weighted terms; their sum is minimised, and each is logged under its name."""
         ...
+
+    def adopt(self, average: Model, model: Model) -> None:
+        """Copy into the average of the weights, when training is over, what is no weight and must not be averaged.
+
+        Without an average both are the same model.
+        """
 
     def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
         """What follows training: the last chance to set the head that predicts."""
