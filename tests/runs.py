@@ -139,7 +139,7 @@ for (const target of [canvas, ...document.querySelectorAll(".chart svg, .item, .
 }
 document.getElementById("sort").value = "size";
 document.getElementById("sort").dispatchEvent(new Event("change"));
-novakind.data.collection.categories[2].name = "renamed";
+novakind.data.categories[2].name = "renamed";
 novakind.draw();
 document.documentElement.dataset.played = "";
 </script>

@@ -48,13 +48,13 @@ def blobs(tmp_path, monkeypatch):
 @pytest.fixture
 def calls(monkeypatch):
     """The (method, seed) of every run that is begun from now on."""
-    begun, real = [], compare.run_discover
+    begun, real = [], compare.complete
 
     def listening(source, config, path, **options):
         begun.append((config.method, config.seed))
         return real(source, config, path, **options)
 
-    monkeypatch.setattr(compare, "run_discover", listening)
+    monkeypatch.setattr(compare, "complete", listening)
     return begun
 
 
@@ -134,7 +134,7 @@ def test_curves_have_a_line_a_run_and_one_for_the_mean():
 def test_what_is_finished_is_not_run_again(monkeypatch, capsys):
     assert main(COMMAND) == 0
     first = (OUT / "compare.md").read_bytes()
-    monkeypatch.setattr(compare, "run_discover", None)
+    monkeypatch.setattr(compare, "complete", None)
     assert main(COMMAND) == 0
     assert (OUT / "compare.md").read_bytes() == first
     assert "0 of them to do" in capsys.readouterr().err
@@ -149,19 +149,19 @@ def test_more_seeds_and_methods_run_only_what_is_missing(calls):
 
 
 def test_an_interruption_between_runs(calls, monkeypatch, capsys):
-    listening = compare.run_discover
+    listening = compare.complete
 
     def stopping(*arguments, **options):
         if calls:
             raise KeyboardInterrupt
         return listening(*arguments, **options)
 
-    monkeypatch.setattr(compare, "run_discover", stopping)
+    monkeypatch.setattr(compare, "complete", stopping)
     assert main(COMMAND) == 130
     assert "the same command goes on" in capsys.readouterr().err
     assert [row["method"] for row in table()] == ["ours"]
     assert "3 of 4 runs are still to do" in (OUT / "compare.md").read_text()
-    monkeypatch.setattr(compare, "run_discover", listening)
+    monkeypatch.setattr(compare, "complete", listening)
     assert main(COMMAND) == 0
     assert calls == [("ours", 0), ("supervised", 0), ("ours", 1), ("supervised", 1)]
     assert len(table()) == 4
@@ -306,7 +306,7 @@ def test_files_are_decoded_once_for_all_runs():
     ids=lambda value: "_".join(value) if isinstance(value, list) else "",
 )
 def test_comparisons_that_cannot_be(monkeypatch, capsys, words, sentence):
-    monkeypatch.setattr(compare, "run_discover", None)
+    monkeypatch.setattr(compare, "complete", None)
     Path("mine").mkdir()
     Path("mine/thesis.txt").write_text("years of work")
     assert main([*COMMAND, *words]) == 2
