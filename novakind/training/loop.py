@@ -32,7 +32,7 @@ from novakind.training.setup import derive, make_model, make_sampler
 
 @runtime_checkable
 class Checkpoints(Protocol):
-    """Where a training is kept from epoch to epoch, so that it can go on: a run folder."""
+    """Where a training is saved after every epoch, so that it can be resumed: a run folder."""
 
     def restore(self) -> dict[str, Any] | None: ...
     def history(self, epochs: int) -> list[dict[str, Any]]: ...
@@ -102,7 +102,7 @@ def fit(
                     move_towards(kept, model, min(config.ema, (1 + taken) / (10 + taken)))
             check_finite(sums, before + epoch + 1)
             line, warning = watch(kept, collection, split, prior, method)
-            warning = warning if stage.unlabeled else None  # not yet trained on new items, there is nothing to collapse
+            warning = warning if stage.unlabeled else None  # not trained on unlabeled items yet
             line = {f"loss/{name}": value for name, value in sums.items()} | {"loss/total": sum(sums.values())} | line
             head = {"epoch": before + epoch + 1, "stage": stage.name, "lr": lr, "seconds": time.monotonic() - started}
             history.append(head | line | ({"warning": warning} if warning else {}))
