@@ -52,7 +52,7 @@ class Model(nn.Module):
         self.head = HEADS[card.head](card.dim, len(card.categories), card.tau)
         self.extra = nn.ModuleDict()
         for weight in self.parameters():
-            if weight.ndim == 4:  # filters of pictures; those of videos have no layout that is faster
+            if weight.ndim == 4:  # filters of pictures; for those of videos no layout is faster
                 weight.data = weight.data.contiguous(memory_format=torch.channels_last)
 
     def embedding(self, x: Tensor) -> Float[Tensor, "batch dim"]:
@@ -73,13 +73,13 @@ class Model(nn.Module):
 
 
 def seen_shape(modality: Modality) -> tuple[int, ...]:
-    """The shape of one item as the encoder sees it: of a video not all frames that are kept."""
+    """The shape of one item as the encoder sees it; of a video it may see fewer frames than are stored."""
     blank = np.zeros((1, *modality.shape), modality.dtype)
     return tuple(modality.normalise(modality.collate(blank)).shape[1:])
 
 
 def width(encoder: nn.Module, shape: tuple[int, ...]) -> int:
-    """How many numbers the encoder gives for an item of this shape: its `dim`, or found out by trying."""
+    """How many numbers the encoder gives for an item of this shape: its `dim`, or measured."""
     if isinstance(dim := getattr(encoder, "dim", None), int):
         return dim
     with torch.no_grad():
@@ -87,7 +87,7 @@ def width(encoder: nn.Module, shape: tuple[int, ...]) -> int:
     encoder.train()
     if outputs.ndim != 2:
         raise UserError(
-            f"the encoder gives outputs of shape {tuple(outputs.shape)}, but one vector an item is needed: pool them"
+            f"the encoder gives outputs of shape {tuple(outputs.shape)}, but one vector per item is needed: pool them"
         )
     return outputs.shape[1]
 
@@ -121,7 +121,7 @@ def to_bytes(model: Model) -> bytes:
 
 
 def load_model(path: Path, encoder: nn.Module | None = None) -> Model:
-    """A model as `to_bytes` wrote it; one with an encoder of the user's own needs that module again."""
+    """A model as `to_bytes` wrote it; one with a custom encoder needs that module again."""
     if not path.is_file():
         raise UserError(
             f"{path} does not exist: train first with novakind discover, or give the folder of a finished run"
@@ -138,9 +138,7 @@ def load_model(path: Path, encoder: nn.Module | None = None) -> Model:
         raise UserError(f"{path} was not written by novakind: give the folder of a finished run")
     card = json.loads(metadata["card"])
     if card["encoder"] == CUSTOM and encoder is None:
-        raise UserError(
-            f"{path} was trained with an encoder of its user's own: load it with Discoverer.load(path, encoder=...)"
-        )
+        raise UserError(f"{path} was trained with a custom encoder: load it with Discoverer.load(path, encoder=...)")
     model = Model(Card(**{**card, "categories": tuple(card["categories"])}), encoder)
     model.load_state_dict(tensors)
     return model.eval()

@@ -59,14 +59,14 @@ class Method(Protocol):
     """A loss, in one stage or several; what a method does not need it inherits from here."""
 
     weighable = False
-    """Whether it heeds the weights of --objective, so that advice may name them."""
+    """Whether it uses the weights of --objective, so that advice may name them."""
 
     def stages(self, epochs: int) -> tuple[Stage, ...]:
         """How `epochs` are spent."""
         ...
 
     def reveal(self, truth: Int[Tensor, " items"]) -> None:
-        """Hear the true class of every item (-1 = unknown); only an upper bound may listen."""
+        """Receive the true class of every item (-1 = unknown); only an upper bound may use it."""
 
     def begin(self, model: Model, stage: Stage) -> None:
         """Set the model up for a stage: add modules to `model.extra`, change the head, choose the weights that learn.
@@ -80,7 +80,7 @@ class Method(Protocol):
     ) -> None:
         """Prepare an epoch (from 0 in each stage); `history` holds the lines of metrics.jsonl so far.
 
-        What is found from data must be kept in buffers of `model.extra`, which checkpoints hold.
+        What is computed from data must be kept in buffers of `model.extra`, which checkpoints save.
         """
 
     def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:

@@ -32,7 +32,7 @@ from novakind.training.setup import derive, make_model, make_sampler
 
 @runtime_checkable
 class Checkpoints(Protocol):
-    """Where a training is kept from epoch to epoch, so that it can go on: a run folder."""
+    """Where a training is saved after every epoch, so that it can be resumed: a run folder."""
 
     def restore(self) -> dict[str, Any] | None: ...
     def history(self, epochs: int) -> list[dict[str, Any]]: ...

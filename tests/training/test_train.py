@@ -33,12 +33,12 @@ def novel_acc(collection: Collection, config: Config) -> float:
     return scores(collection.truth[split.test], logp, len(collection.classes), "test")["novel_acc/test/agnostic"]
 
 
-def test_finds_hidden_blobs():
+def test_finds_novel_blobs():
     assert novel_acc(blobs(), QUICK) > 0.95
 
 
 def filmed(classes: int = 6, known: int = 3, moments: int = 60) -> Collection:
-    """Moments of each class seen by two cameras, to which nothing looks alike but that the moment is one."""
+    """Moments of each class seen by two cameras, whose pictures share nothing but the moment."""
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(classes, 2, 16)) * 4
     truth, camera = np.repeat(np.arange(classes), 2 * moments), np.tile([0, 1], classes * moments)
@@ -57,7 +57,7 @@ def test_two_cameras_are_joined_by_the_moments_that_both_have_filmed():
 @pytest.mark.parametrize(
     ("pair", "message"),
     [
-        ("day", "--pair day is not to be had, as nothing here says .*: choose from take, view, or leave it out"),
+        ("day", "--pair day is not possible, as these data do not say .*: choose from take, view, or leave it out"),
         ("view", "--pair view finds no partner: .*; leave it out"),
     ],
 )
@@ -197,7 +197,7 @@ def test_killed_before_and_after_training(tmp_path, monkeypatch):
 
 
 def test_digits_folder_end_to_end(tmp_path):
-    """The demonstration's data, one short run: the hidden digits are found."""
+    """The demonstration's data, one short run: the novel digits are found."""
     from novakind.app.demo import write_digits
 
     root, truth = write_digits(tmp_path)

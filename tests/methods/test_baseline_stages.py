@@ -1,4 +1,4 @@
-"""The rivals of several stages, as whole runs: blobs found, and runs that are killed in every stage resumed."""
+"""The baselines of several stages, as whole runs: blobs found, and runs that are killed in every stage resumed."""
 
 from dataclasses import replace
 
