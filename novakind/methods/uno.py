@@ -118,6 +118,10 @@ class UNO(Method):
         """Further terms on what the heads say; none here."""
         return {}
 
+    def adopt(self, average: Model, model: Model) -> None:
+        if "rivals" in model.extra:
+            rivals_of(average).loss.copy_(rivals_of(model).loss)
+
     def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
         head, rivals = head_of(model), rivals_of(model)
         best = [head, *rivals.others][int(rivals.loss.argmin())]

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-from novakind.app.cli import COMMANDS, main, parse
+from novakind.app.cli import VERBS, main
 from novakind.app.help import COMPARE_HELP
+from novakind.app.options import read_words
 from novakind.compare import plan as compare
 from novakind.compare.bars import Row, draw
 from novakind.compare.board import Cell, Scoreboard
@@ -329,9 +330,9 @@ def test_every_option_in_the_short_help_exists():
     words = dict.fromkeys(word for word in COMPARE_HELP.split() if word.startswith("--") and word != "--help-all")
     values = {"--truth": "t.csv", "--methods": "ours,uno", "--preset": "glyphs", "--out": "x", "--test": "0.2"}
     line = [part for word in words for part in (word, values.get(word, "5"))]
-    command = parse(COMMANDS["compare"][0], "compare", ["data", *line])
-    assert (command.config.image.flip, command.seeds, command.methods) == (False, 5, "ours,uno")
-    assert command.words == ("data", *line)
+    given = read_words(["data", *line], VERBS["compare"].known())
+    assert (given.options["seeds"], given.options["methods"]) == ("5", "ours,uno")
+    assert given.typed == ("data", *line)
 
 
 def test_names_and_scores_of_any_kind_can_be_drawn():

@@ -15,13 +15,14 @@ from novakind.runs.discovery import Discovery
 
 def test_export_csv_is_a_manifest_with_the_given_labels(tmp_path):
     found = Discovery.load(write_run(tmp_path / "run", names=["cat", 'a "b",\nc', "new-1", HOSTILE]))
-    to_csv(found, tmp_path / "new folder" / "out.csv")
+    to_csv(found, tmp_path / "new folder" / "out.csv", tmp_path / "data")
     with (tmp_path / "new folder" / "out.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert [row["path"] for row in rows] == list(found.paths)
+    assert [row["path"] for row in rows] == [f"../data/{path}" for path in found.paths]
     for row, label, number in zip(rows, found.labels, found.category, strict=True):
-        assert row["label"] == (label or found.names[number])
-        assert row["given"] == label
+        assert row["label"] == label
+        assert row["category"] == (label or found.names[number])
+        assert row["status"] == ("given" if label else "suggested")
         assert int(row["id"]) == number
     assert os.listdir(tmp_path / "new folder") == ["out.csv"]
 
@@ -39,7 +40,7 @@ def test_export_npz_keeps_order_and_ids(tmp_path):
 def test_file_names_that_are_not_unicode_survive(tmp_path):
     paths = [os.fsdecode(b"unlabeled/\xff\xe9.png"), *(f"{i}.png" for i in range(59))]
     found = Discovery.load(write_run(tmp_path / "run", paths=paths))
-    to_csv(found, tmp_path / "out.csv")
+    to_csv(found, tmp_path / "out.csv", tmp_path)
     assert b"unlabeled/\xff\xe9.png" in (tmp_path / "out.csv").read_bytes()
     found.table().encode("utf-8")
 
@@ -102,13 +103,6 @@ def test_files_that_are_gone_are_counted_not_fatal(tmp_path):
     write_files(tmp_path / "data", found.paths[2:])
     (tmp_path / "data" / found.paths[1]).mkdir()
     assert to_folders(found, tmp_path / "out", tmp_path / "data", False) == (58, list(found.paths[:2]))
-
-
-def test_rows_of_an_array_cannot_go_into_folders(tmp_path):
-    found = Discovery.load(write_run(tmp_path / "run", paths=[str(i) for i in range(60)]))
-    with pytest.raises(UserError, match="export csv or npz"):
-        to_folders(found, tmp_path / "out", tmp_path / "data.npz", False)
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_file_is_no_destination(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 from runs import CHROMIUM, HOSTILE, PLAY, browse, data_of, write_run
 
+from novakind.modality.display import Pictures
 from novakind.results.report import write_report
 from novakind.results.report.contents import curves, explain
 from novakind.results.report.layout import project, sample
@@ -23,7 +24,7 @@ def png(side=8, shade=120):
 
 
 def report(run, thumbnail=lambda item: png(shade=item)):
-    page = write_report(run, thumbnail).read_text(encoding="utf-8")
+    page = write_report(run, Pictures(thumbnail)).read_text(encoding="utf-8")
     return page, data_of(page)
 
 
@@ -185,7 +186,7 @@ def test_an_old_report_survives_a_failure(tmp_path):
         raise RuntimeError("a bug")
 
     with pytest.raises(RuntimeError):
-        write_report(tmp_path, thumbnail)
+        write_report(tmp_path, Pictures(thumbnail))
     assert (tmp_path / "report.html").read_text() == "old"
 
 
@@ -224,7 +225,9 @@ def test_a_browser_draws_everything(tmp_path):
     write_run(tmp_path / "run", names=names, truth=["cat", HOSTILE, "owl"], data=HOSTILE, warnings=[HOSTILE])
     lines = [{"epoch": e, "loss/total": float("nan") if e == 2 else e, "novel_acc/val/aware": e / 9} for e in range(9)]
     write_extras(tmp_path / "run", lines, "seed = 1\n")
-    dom = browse(write_report(tmp_path / "run", lambda item: png() if item % 2 else None), tmp_path / "browser")
+    dom = browse(
+        write_report(tmp_path / "run", Pictures(lambda item: png() if item % 2 else None)), tmp_path / "browser"
+    )
     html = re.search(r"<html[^>]*>", dom)
     assert html is not None
     assert "data-error" not in html[0]
@@ -245,7 +248,7 @@ def test_every_control_works_and_a_rename_is_drawn(tmp_path):
     run = write_run(tmp_path / "run", truth=["cat", "dog", "owl"])
     write_extras(run, [{"epoch": e, "stage": f"s{e // 3}", "loss/total": None if e == 2 else e} for e in range(6)])
     page = tmp_path / "play.html"
-    text = write_report(run, lambda item: png()).read_text(encoding="utf-8")
+    text = write_report(run, Pictures(lambda item: png())).read_text(encoding="utf-8")
     page.write_text(text.replace("</body>", f"{PLAY}</body>"), encoding="utf-8")
     dom = browse(page, tmp_path / "browser")
     html = re.search(r"<html[^>]*>", dom)
@@ -258,7 +261,7 @@ def test_every_control_works_and_a_rename_is_drawn(tmp_path):
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_a_browser_draws_a_bare_run(tmp_path):
     run = write_run(tmp_path / "run", names=["new-1"], known=0, items=3)
-    dom = browse(write_report(run, lambda item: None), tmp_path / "browser")
+    dom = browse(write_report(run, Pictures(lambda item: None)), tmp_path / "browser")
     assert "data-error" not in dom.split(">")[1]
     assert re.search(r"<html[^>]* data-ready", dom)
     assert dom.count('class="card"') == 1

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from runs import CHROMIUM, HOSTILE, PLAY, browse, data_of, waves, write_run
 
-from novakind.results.report import Signals, write_report
+from novakind.modality.display import Signals
+from novakind.results.report import write_report
 from novakind.results.report.signals import colours, gather_signals, outline, pack, panels
 
 
@@ -26,10 +27,7 @@ def test_signals_are_read_once_and_take_the_place_of_pictures(tmp_path):
         asked[item] += 1
         return signals.row(item)
 
-    def thumbnail(item):
-        raise RuntimeError("no picture is wanted")
-
-    page = write_report(tmp_path, thumbnail, Signals(signals.channels, signals.rate, signals.unit, row))
+    page = write_report(tmp_path, Signals(signals.channels, signals.rate, signals.unit, row))
     data = data_of(page.read_text(encoding="utf-8"))
     found = data["signals"]
     assert asked == Counter(range(60))
@@ -102,7 +100,7 @@ def test_odd_signals_are_no_trouble(tmp_path, kind):
     signals = Signals(tuple("abcdefghijkl" if kind == "many" else "xyz"), 0.0, "", ODD[kind])
     for items in (1, 40):
         run = write_run(tmp_path / str(items), items=items)
-        data = data_of(write_report(run, lambda item: None, signals).read_text(encoding="utf-8"))["signals"]
+        data = data_of(write_report(run, signals).read_text(encoding="utf-8"))["signals"]
         assert len(data["items"]) == (0 if kind == "empty" else items)
         assert len(data["channels"]) == (9 if kind == "many" else 3)
         assert all(low < high for low, high in data["common"])
@@ -114,7 +112,7 @@ def test_a_page_of_many_signals_stays_small(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "project", lambda rows: (np.zeros((len(rows), 2)), "none"))
     for channels, megabytes in (("x", "y", "z"), 1.5), (tuple("abcdefghi"), 4):
         run = write_run(tmp_path / str(len(channels)), items=2100)
-        page = write_report(run, lambda item: None, waves(run, channels, time=300))
+        page = write_report(run, waves(run, channels, time=300))
         assert page.stat().st_size < megabytes * 1e6
 
 
@@ -131,7 +129,7 @@ document.documentElement.dataset.hover = document.querySelectorAll("#tip .signal
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_a_browser_draws_signals(tmp_path):
     run = write_run(tmp_path / "run", names=["walk", "rest", "new-1", "new-2", "new-3"])
-    text = write_report(run, lambda item: None, waves(run, ("x", HOSTILE, "z"))).read_text(encoding="utf-8")
+    text = write_report(run, waves(run, ("x", HOSTILE, "z"))).read_text(encoding="utf-8")
     page = tmp_path / "hover.html"
     page.write_text(text.replace("</body>", f"{HOVER}</body>"), encoding="utf-8")
     dom = browse(page, tmp_path / "browser")
@@ -154,7 +152,7 @@ def test_a_browser_draws_signals(tmp_path):
 def test_every_control_works_with_odd_signals(tmp_path, kind):
     run = write_run(tmp_path / "run", items=24)
     signals = Signals(tuple("abcdefghijkl" if kind == "many" else "xyz"), 0.0, "a long unit", ODD[kind])
-    text = write_report(run, lambda item: None, signals).read_text(encoding="utf-8")
+    text = write_report(run, signals).read_text(encoding="utf-8")
     page = tmp_path / "play.html"
     page.write_text(text.replace("</body>", f"{PLAY}</body>"), encoding="utf-8")
     dom = browse(page, tmp_path / "browser")

@@ -10,14 +10,11 @@ from PIL import Image
 from runs import CHROMIUM, HOSTILE, PLAY, browse, data_of, films, write_run
 
 import novakind.results.report.clips as module
-from novakind.results.report import Clips, write_report
+from novakind.modality.display import Clips, Pictures
+from novakind.results.report import write_report
 from novakind.results.report.clips import ON_CARDS, gather_clips, picked, strips
 
 BROWSER = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-
-
-def no_thumbnail(item):
-    raise RuntimeError("no picture is wanted")
 
 
 def opened(uri):
@@ -27,7 +24,7 @@ def opened(uri):
 
 
 def page_of(run, clips):
-    text = write_report(run, no_thumbnail, clips=clips).read_text(encoding="utf-8")
+    text = write_report(run, clips).read_text(encoding="utf-8")
     return text, data_of(text)
 
 
@@ -52,7 +49,7 @@ def test_clips_take_the_place_of_pictures(tmp_path):
 def test_without_clips_there_are_pictures(tmp_path):
     buffer = io.BytesIO()
     Image.new("RGB", (8, 8)).save(buffer, "PNG")
-    page = write_report(write_run(tmp_path), lambda item: buffer.getvalue())
+    page = write_report(write_run(tmp_path), Pictures(lambda item: buffer.getvalue()))
     data = data_of(page.read_text(encoding="utf-8"))
     assert data["clips"] is None
     assert all(uri.startswith("data:image/png") for uri in data["pictures"].values())

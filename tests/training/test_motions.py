@@ -10,7 +10,11 @@ import pytest
 from footage import evenly, write_video
 
 from novakind.app.cli import main
-from novakind.data.source import Source, preset_for
+from novakind.data.source import Source
+from novakind.datasets.gather import kind_for
+from novakind.modality.image import Image
+from novakind.modality.series import Series
+from novakind.modality.video import Video
 from novakind.runs.discovery import Discovery
 
 SIDE, SECONDS = 40, 2
@@ -18,7 +22,7 @@ FORMATS = [("mp4", "mpeg4", "yuv420p"), ("avi", "mjpeg", "yuvj420p"), ("webm", "
 RATES = (10, 12, 15, 25)
 MOTIONS = ("across", "up and down", "in a circle", "there and gone")
 KNOWN = MOTIONS[:2]
-OPTIONS = "--novel 2 --size 32 --frames 8 --batch 60 --epochs 25 --video.crop 0.7"
+OPTIONS = "--novel 2 --size 32 --frames 8 --batch 60 --epochs 25 --views.crop 0.7"
 
 
 def place(motion: str, turn: float) -> tuple[float, float, float]:
@@ -76,12 +80,12 @@ def test_videos_come_from_a_folder_or_from_a_manifest(films):
     listed = films / "listed.csv"
     names = [path.relative_to(films) for path in (films / "train").rglob("*.*")]
     listed.write_text("path,label\n" + "".join(f"{name},\n" for name in names))
-    assert {preset_for(Source(str(data))) for data in (films / "train", listed)} == {"videos"}
-    assert preset_for(Source(str(films / "absent"))) == "default"
+    assert {kind_for(Source(str(data))) for data in (films / "train", listed)} == {Video}
+    assert kind_for(Source(str(films / "absent"))) == Image
     listed.write_text("path,label\na.csv,\nb.csv,\n")
-    assert preset_for(Source(str(listed))) == "sensors"
+    assert kind_for(Source(str(listed))) == Series
     listed.write_text("path,label\n")
-    assert preset_for(Source(str(listed))) == "default"
+    assert kind_for(Source(str(listed))) == Image
 
 
 def test_motions_are_found_predicted_and_shown(films):

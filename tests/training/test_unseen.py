@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from novakind.datasets.source import Source
 from short import QUICK, blobs
 
 from novakind.config import Config
 from novakind.data.collection import Collection, from_arrays
+from novakind.data.source import Source
 from novakind.data.split import part, standardise
 from novakind.methods import METHODS
 from novakind.methods.oracle import Oracle
