@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import numbers
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
@@ -78,13 +80,16 @@ class Discoverer(ClusterMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Discoverer:
-        """X: vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: -1, None or "" is unlabeled."""
+        """X: vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: -1, None or "" is unlabeled.
+
+        All randomness comes from `random_state`; the global generators of torch and numpy are left as they were.
+        """
         X, y = np.asarray(X), np.asarray(y)
         collection = from_arrays(X, y)
         config = self._config()
         split = part(collection, config.val, 0.0)
         encoder = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else None
-        with Reporter(quiet=not self.verbose) as report:
+        with Reporter(quiet=not self.verbose) as report, torch_state_restored():
             fitted = fit(standardise(collection, split), split, config, None, report, encoder)
         self.model_, self.warnings_, self.history_ = fitted
         self.classes_ = new_classes(y, collection, self.model_.card.categories)
@@ -155,6 +160,11 @@ class Discoverer(ClusterMixin, BaseEstimator):
         check_is_fitted(self, "model_")
         rows = fitting_rows(np.asarray(X), self.model_, "X")
         return predict(self.model_, rows)
+
+
+def torch_state_restored() -> AbstractContextManager[None]:
+    """A training seeds torch's global generators, but those belong to whoever calls it."""
+    return torch.random.fork_rng([torch.cuda.current_device()] if torch.cuda.is_available() else [])
 
 
 def new_classes(y: np.ndarray, collection: Collection, names: tuple[str, ...]) -> np.ndarray:

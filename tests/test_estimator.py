@@ -54,6 +54,19 @@ def test_clone_pipeline_and_random_state(blobs):
     Discoverer(n_novel=2, epochs=1, random_state=np.random.RandomState(0), settings={"batch": 64}).fit(X, y)
 
 
+def test_the_callers_generators_are_left_as_they_were(blobs):
+    X, y, _ = blobs
+    torch.manual_seed(5)
+    before, numpy_before = torch.get_rng_state(), np.random.get_state()[1:]  # noqa: NPY002
+    found = Discoverer(n_novel=2, epochs=1, random_state=0, settings={"batch": 64, "method": "kmeans"}).fit(X, y)
+    found.predict_proba(X)
+    with pytest.raises(UserError):
+        Discoverer(n_novel=2, prior=(1, 2, 3), random_state=0).fit(X, y)
+    assert torch.equal(torch.get_rng_state(), before)
+    for one, other in zip(np.random.get_state()[1:], numpy_before, strict=True):  # noqa: NPY002
+        np.testing.assert_array_equal(one, other)
+
+
 def test_save_and_load(fitted, blobs, tmp_path):
     X, _, _ = blobs
     fitted.save(tmp_path / "model.safetensors")
