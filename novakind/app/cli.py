@@ -24,6 +24,7 @@ from novakind.results.report import draw_report
 from novakind.results.verbs import draw_again, sort_new_items, take_away
 from novakind.runs.complete import complete
 from novakind.runs.discovery import Discovery
+from novakind.training.memory import keep_memory
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,7 @@ COMMANDS: dict[str, tuple[type, Callable[[Any], int | None]]] = {
     "export": (ExportCommand, show_export),
     "data": (DataCommand, show_data),
 }
+TRAINING = ("demo", "discover", "compare")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -198,6 +200,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f'novakind: "{words[0]}" is no command: choose from {", ".join(COMMANDS)}', file=sys.stderr)
         return 2
     kind, act = COMMANDS[words[0]]
+    if words[0] in TRAINING:
+        keep_memory()
     try:
         return act(parse(kind, words[0], words[1:])) or 0
     except UserError as error:

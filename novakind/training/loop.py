@@ -23,7 +23,6 @@ from novakind.objective import metrics
 from novakind.objective.prior import Prior
 from novakind.progress import Reporter
 from novakind.training.collapse import check_finite, diagnose, distrust
-from novakind.training.memory import keep_memory
 from novakind.training.optim import make_optimizer, set_lr
 from novakind.training.pace import affordable
 from novakind.training.setup import derive, make_model, make_sampler
@@ -52,7 +51,6 @@ def fit(
     All randomness is derived from (seed, stage, epoch), so that a checkpoint needs no generator's state and a resumed
     run ends with the same bytes as one that was never stopped.
     """
-    keep_memory()
     report = report or Reporter(quiet=True)
     prior = Prior.parse(config.prior, len(collection.classes), config.novel)
     sampler = make_sampler(collection, split, config)
