@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from novakind.config import Config, change
-from novakind.data.collection import Collection, from_arrays
+from novakind.data.collection import Collection, as_labels, from_arrays
 from novakind.data.split import part, standardise
 from novakind.disk import write_atomic
 from novakind.errors import UserError
@@ -79,12 +80,12 @@ class Discoverer(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> Discoverer:
+    def fit(self, X: Any, y: Any) -> Discoverer:
         """X: vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: -1, None or "" is unlabeled.
 
         All randomness comes from `random_state`; the global generators of torch and numpy are left as they were.
         """
-        X, y = np.asarray(X), np.asarray(y)
+        X, y = as_array(X), as_labels(y)
         collection = from_arrays(X, y)
         config = self._config()
         split = part(collection, config.val, 0.0)
@@ -97,20 +98,20 @@ class Discoverer(ClusterMixin, BaseEstimator):
         self.labels_ = self.predict(X)
         return self
 
-    def predict(self, X: np.ndarray) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """The most probable of all known and new classes."""
         best = self._outputs(X)[1].argmax(1)
         return self.classes_[best]
 
-    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities in the order of `classes_`."""
         return np.exp(self._outputs(X)[1])
 
-    def transform(self, X: np.ndarray) -> np.ndarray:
+    def transform(self, X: Any) -> np.ndarray:
         """Embeddings."""
         return self._outputs(X)[0]
 
-    def fit_predict(self, X: np.ndarray, y: np.ndarray | None = None, **kwargs: Any) -> np.ndarray:
+    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
         """fit(X, y).labels_"""
         if y is None:
             raise UserError(
@@ -156,10 +157,22 @@ class Discoverer(ClusterMixin, BaseEstimator):
             config = change(config, name, value)
         return config
 
-    def _outputs(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _outputs(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self, "model_")
-        rows = fitting_rows(np.asarray(X), self.model_, "X")
+        rows = fitting_rows(as_array(X), self.model_, "X")
         return predict(self.model_, rows)
+
+
+def as_array(X: Any) -> np.ndarray:
+    """X as it is, or as the array that it stands for; a value that is masked becomes NaN."""
+    if issparse(X):
+        raise UserError("X is sparse, but novakind takes dense arrays only: give X.toarray()")
+    if isinstance(X, np.ma.MaskedArray):
+        return X.astype(np.float64).filled(np.nan) if np.ma.is_masked(X) else X.data
+    try:
+        return np.asarray(X)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UserError(f"X cannot be made an array ({error}): give rows of equal length") from None
 
 
 def torch_state_restored() -> AbstractContextManager[None]:

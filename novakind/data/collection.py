@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,17 +68,29 @@ def from_arrays(X: np.ndarray, y: Any, name: str = "arrays") -> Collection:
         )
     if len(X) != len(y):
         raise UserError(f"X has {len(X)} items and y has {len(y)}, but each item needs one entry of y (-1 = unlabeled)")
-    if len(X) == 0:
-        raise UserError("X holds no item, but training needs some: give an array with at least one row")
-    labels, classes = encode_labels(y)
     items, modality = as_items(X)
+    if len(X) == 1:
+        raise UserError("X holds one item (n_samples=1), but training needs labeled and unlabeled ones: give more rows")
+    labels, classes = encode_labels(y)
     names = tuple(str(number) for number in range(len(X)))
     return Collection(name, items, labels, classes, modality, names, labels, classes)
 
 
 def as_items(X: np.ndarray) -> tuple[np.ndarray, Modality]:
     """Rows for the store's place in a Collection, and the modality that fits them."""
-    if X.ndim == 2 and X.size:
+    X = check_numbers(X)
+    if X.ndim < 2:
+        raise UserError(
+            f"X of shape {X.shape} has no columns: Reshape your data with X.reshape(-1, 1) if they are items of one "
+            "feature, or with X.reshape(1, -1) if they are one item"
+        )
+    if len(X) == 0:
+        raise UserError("X holds no item, but some are needed: give an array with at least one row")
+    if X.ndim == 2 and X.shape[1] == 0:
+        raise UserError(
+            f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give at least one column"
+        )
+    if X.ndim == 2:
         items = check_features(X)
         return items, Features.of(items)
     if X.ndim in (3, 4) and X.dtype == np.uint8 and (X.ndim == 3 or X.shape[3] in (1, 3)) and X.shape[1] == X.shape[2]:
@@ -94,21 +107,35 @@ def as_items(X: np.ndarray) -> tuple[np.ndarray, Modality]:
     )
 
 
+def check_numbers(X: np.ndarray) -> np.ndarray:
+    """X with a numeric type; objects are taken where all of them are numbers, as in a table of mixed columns."""
+    if X.dtype.kind == "c":
+        raise UserError(
+            f"Complex data not supported: X is of type {X.dtype}, but features must be real; give X.real or abs(X)"
+        )
+    if X.dtype.kind == "O":
+        other = next((value for value in X.flat if not isinstance(value, numbers.Real | np.bool_)), X)
+        if other is not X:
+            raise UserError(
+                f"X of type object holds {other!r} of type {type(other).__name__}, but features must be numbers: "
+                "convert or remove it"
+            )
+        return X.astype(np.float64)
+    if X.dtype.kind not in "biuf":
+        raise UserError(f"X of type {X.dtype} is not numeric, but features must be numbers: convert it to float")
+    return X
+
+
 def check_features(X: np.ndarray) -> np.ndarray:
     """X as float32; a value that is not a finite number is refused with its place."""
-    try:
-        with np.errstate(over="ignore"):  # beyond float32: infinite, and refused below
-            items = np.asarray(X, dtype=np.float32)
-    except (TypeError, ValueError):
-        raise UserError(
-            f"X of type {X.dtype} is not numeric, but features must be numbers: convert it to float"
-        ) from None
+    with np.errstate(over="ignore"):  # beyond float32: infinite, and refused below
+        items = np.asarray(X, dtype=np.float32)
     bad = ~np.isfinite(items)
     if bad.any():
         row, column, *_ = np.argwhere(bad)[0].tolist()
         raise UserError(
             f"X holds {int(bad.sum())} values that are not finite numbers, the first in row {row}, column {column}: "
-            "remove or fill them in"
+            "remove or fill in every NaN and infinity"
         )
     return items
 

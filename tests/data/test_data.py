@@ -242,7 +242,7 @@ def damaged(file: Path) -> None:
         (lambda file: np.savez(file, X=np.zeros((0, 3)), y=[]), "X holds no item"),
         (lambda file: np.savez(file, X=1.0, y=[1]), r"X of shape \(\) and y of shape \(1,\) do not fit"),
         (lambda file: np.savez(file, X=np.eye(3), y=np.eye(3)), r"y of shape \(3, 3\) do not fit"),
-        (lambda file: np.savez(file, X=np.zeros((3, 0)), y=[0, 1, -1]), r"X of shape \(3, 0\)"),
+        (lambda file: np.savez(file, X=np.zeros((3, 0)), y=[0, 1, -1]), r"X has 0 feature\(s\) \(shape=\(3, 0\)\)"),
         (lambda file: np.savez(file, X=np.zeros((3, 8, 6), np.uint8), y=[0, 1, -1]), "nor square uint8 pictures"),
         (lambda file: np.savez(file, X=np.zeros((3, 8, 8)), y=[0, 1, -1]), "type float64 is neither"),
         (lambda file: np.savez(file, X=np.array([["a"], ["b"]]), y=[0, -1]), "is not numeric"),
