@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import math
 import numbers
+import re
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from novakind.config import Config, change
-from novakind.data.collection import Collection, as_labels, from_arrays
+from novakind.data.collection import as_labels, from_arrays, known_classes
 from novakind.data.split import part, standardise
 from novakind.disk import write_atomic
 from novakind.errors import UserError
@@ -45,8 +47,9 @@ class Discoverer(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : the category of each item of X, an entry of `classes_`.
-    classes_ : the known classes as given in y, then the new ones: numbers that go on after the largest known one, or
-        "new-1", "new-2", ... where classes are strings.
+    classes_ : the known classes as given in y (truth values as 0 and 1), then the new ones: whole numbers that go on
+        after the largest known one, or "new-1", "new-2", ... where a class is a string.
+    n_features_in_ : how many numbers the model sees of an item; of a grey picture too, three for each pixel.
     history_ : the loss terms and scores of each epoch.
     warnings_ : what novakind noticed during training, e.g. a collapse.
 
@@ -93,8 +96,11 @@ class Discoverer(ClusterMixin, BaseEstimator):
         with Reporter(quiet=not self.verbose) as report, torch_state_restored():
             fitted = fit(standardise(collection, split), split, config, None, report, encoder)
         self.model_, self.warnings_, self.history_ = fitted
-        self.classes_ = new_classes(y, collection, self.model_.card.categories)
-        self.n_features_in_ = int(np.prod(X.shape[1:]))
+        card = self.model_.card
+        self.classes_ = with_new(known_classes(y)[1], card.categories[card.known :])
+        self.n_features_in_ = math.prod(self.model_.modality.shape)
+        arrays = {"classes": self.classes_.tolist(), "dtype": self.classes_.dtype.str}
+        self.model_.card = replace(card, arrays=arrays)
         self.labels_ = self.predict(X)
         return self
 
@@ -128,12 +134,12 @@ class Discoverer(ClusterMixin, BaseEstimator):
     def load(cls, path: str | Path, encoder: nn.Module | None = None) -> Discoverer:
         """A fitted Discoverer from `save`, or from a run folder."""
         file = Path(path) / "model.safetensors" if Path(path).is_dir() else Path(path)
-        model = load_model(file, encoder)
-        names, known = model.card.categories, model.card.known
+        model = load_model(file, copy.deepcopy(encoder))
+        names, known, arrays = model.card.categories, model.card.known, model.card.arrays
         loaded = cls(n_novel=len(names) - known)
         loaded.model_ = model
-        loaded.classes_ = class_values(names, known)
-        loaded.n_features_in_ = int(np.prod(model.modality.shape))
+        loaded.classes_ = np.array(arrays["classes"], dtype=arrays["dtype"]) if arrays else class_values(names, known)
+        loaded.n_features_in_ = math.prod(model.modality.shape)
         return loaded
 
     def _config(self) -> Config:
@@ -180,26 +186,21 @@ def torch_state_restored() -> AbstractContextManager[None]:
     return torch.random.fork_rng([torch.cuda.current_device()] if torch.cuda.is_available() else [])
 
 
-def new_classes(y: np.ndarray, collection: Collection, names: tuple[str, ...]) -> np.ndarray:
-    """The known classes as y has them, then new ones: numbers that go on after the largest known one, or `names`."""
-    known: list[Any] = [None] * len(collection.classes)
-    for value, label in zip(y.tolist(), collection.labels.tolist(), strict=True):
-        if label >= 0:
-            known[label] = value
-    if all(isinstance(value, (int, float)) for value in known):
-        return np.array([*known, *following(max(known), len(names) - len(known))])
-    return np.array([*known, *names[len(known) :]])
-
-
-def following(largest: float, count: int) -> range:
-    """The next whole numbers; never -1, which means unlabeled."""
-    first = max(int(largest) + 1, 0)
-    return range(first, first + count)
+def with_new(known: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
+    """The known classes, then new ones: whole numbers that go on after the largest known one, or these names."""
+    if known.dtype.kind in "biuf":
+        first = max(math.floor(known.max()) + 1, 0)  # never -1, which means unlabeled
+        new = range(first, first + len(names))
+        wide = np.int64 if known.dtype.kind == "b" else known.dtype
+        every = np.array([*known.tolist(), *new], dtype=np.result_type(wide, np.min_scalar_type(new[-1])))
+        if len(np.unique(every)) == len(every):  # beyond 2^53 the next fraction is not the next number
+            return every
+    text = all(isinstance(value, str) for value in known)
+    return np.array([*known.tolist(), *names], dtype=None if text else object)
 
 
 def class_values(names: tuple[str, ...], known: int) -> np.ndarray:
-    """Class names as numbers where all known ones are whole numbers."""
-    if all(name.lstrip("-").isdigit() for name in names[:known]):
-        numbers = [int(name) for name in names[:known]]
-        return np.array([*numbers, *following(max(numbers), len(names) - known)])
+    """Of a model from files: names of classes, as numbers where all known ones are whole numbers."""
+    if all(re.fullmatch("0|-?[1-9][0-9]*", name) for name in names[:known]):
+        return with_new(np.array([int(name) for name in names[:known]]), names[known:])
     return np.array(names)

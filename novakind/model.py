@@ -37,6 +37,8 @@ class Card:
     modality: dict[str, Any]
     flips: bool = False
     """Whether the prediction of a picture or clip is the mean over it and its mirror image."""
+    arrays: dict[str, Any] | None = None
+    """What `Discoverer.load` gives back as it was: the "classes" and their "dtype", "features" by name."""
 
 
 class Model(nn.Module):

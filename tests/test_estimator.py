@@ -73,6 +73,7 @@ def test_save_and_load(fitted, blobs, tmp_path):
     loaded = Discoverer.load(tmp_path / "model.safetensors")
     assert np.array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
     assert loaded.classes_.tolist() == fitted.classes_.tolist()
+    assert loaded.n_features_in_ == fitted.n_features_in_ == 10
 
 
 def test_names_as_classes(blobs):
@@ -99,6 +100,8 @@ def test_pictures_and_an_encoder_of_ones_own(tmp_path):
     with pytest.raises(UserError, match="encoder="):
         Discoverer.load(tmp_path / "model.safetensors")
     loaded = Discoverer.load(tmp_path / "model.safetensors", encoder=encoder)
+    assert torch.equal(encoder[1].weight, before)  # the user's own module is copied, here too
+    assert loaded.n_features_in_ == found.n_features_in_ == 3 * 8 * 8
     assert np.array_equal(loaded.predict_proba(pictures), found.predict_proba(pictures))
 
 

@@ -71,3 +71,43 @@ def test_taken(fitted):
         assert np.array_equal(fitted.predict_proba(given), expected)
     assert np.array_equal(quick().fit(X.tolist(), Y.tolist()).predict_proba(X), expected)
     assert quick().fit(X > 0, Y).predict(X > 0).shape == (60,)
+
+
+@pytest.mark.parametrize(
+    ("known", "dtype", "classes"),
+    [
+        ([4, 9], np.int64, [4, 9, 10, 11]),
+        ([4, 9], np.int32, [4, 9, 10, 11]),
+        ([-7, -3], np.int16, [-7, -3, 0, 1]),
+        ([1, 127], np.int8, [1, 127, 128, 129]),
+        ([1.5, 2.0], np.float64, [1.5, 2.0, 3.0, 4.0]),
+        ([-2.5, -1.5], np.float64, [-2.5, -1.5, 0.0, 1.0]),
+        ([0.1, 7.0], np.float32, np.float32([0.1, 7, 8, 9]).tolist()),
+        ([1.0, 2048.0], np.float16, [1.0, 2048.0, 2049.0, 2050.0]),
+        ([1234567.0, 1234568.0], np.float64, [1234567.0, 1234568.0, 1234569.0, 1234570.0]),
+        ([1.0, 2.0**53], np.float64, [1.0, 2.0**53, "new-1", "new-2"]),
+        (["a", "bee"], np.str_, ["a", "bee", "new-1", "new-2"]),
+        (["1", "2"], np.str_, ["1", "2", "new-1", "new-2"]),
+        ([7, "new-1"], object, [7, "new-1", "new-2", "new-3"]),
+        ([False, True], object, [0, 1, 2, 3]),
+    ],
+    ids=str,
+)
+def test_classes_are_as_given_and_survive_the_file(tmp_path, known, dtype, classes):
+    missing = "" if dtype is np.str_ else -1
+    y = np.array([known[label] if label >= 0 else missing for label in Y.tolist()], dtype=dtype)
+    found = quick().fit(X, y)
+    assert found.classes_.tolist() == classes
+    if dtype not in (object, np.str_, np.int8, np.float16) and "new-1" not in classes:
+        assert found.classes_.dtype == dtype
+    assert np.isin(y[Y >= 0], found.classes_).all()
+    found.save(tmp_path / "model.safetensors")
+    loaded = Discoverer.load(tmp_path / "model.safetensors")
+    assert loaded.classes_.dtype == found.classes_.dtype
+    assert loaded.classes_.tolist() == found.classes_.tolist()
+    assert np.array_equal(loaded.predict(X), found.labels_)
+
+
+def test_truth_values_are_classes_beside_masked_labels():
+    y = np.ma.MaskedArray(Y == 1, mask=Y < 0)
+    assert quick().fit(X, y).classes_.tolist() == [0, 1, 2, 3]
