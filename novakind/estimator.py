@@ -6,6 +6,7 @@ import copy
 import math
 import numbers
 import re
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,8 @@ from novakind.progress import Reporter
 from novakind.results.inbox import fitting_rows
 from novakind.training.loop import fit
 
+ARGUMENTS = {"novel": "n_novel", "prior": "prior", "encoder": "encoder", "epochs": "epochs", "seed": "random_state"}
+
 
 class Discoverer(ClusterMixin, BaseEstimator):
     """Classifies the known classes and sorts unlabeled items into `n_novel` new ones.
@@ -38,7 +41,8 @@ class Discoverer(ClusterMixin, BaseEstimator):
     n_novel : number of new categories.
     prior : shares of the new categories, e.g. (0.5, 0.25, 0.25), or "uniform".
     preset : "default", "glyphs", "sensors", "fast" or "paper": the settings that `settings` then changes.
-    settings : changes to the preset, by dotted name: {"objective.kl": 4, "head": "linear", "optim.lr": 0.05}.
+    settings : changes to the preset, by dotted name: {"objective.kl": 4, "head": "linear", "optim.lr": 0.05}; not for
+        what has an argument of its own.
     encoder : a name, or any `nn.Module` that maps a batch to vectors.
     epochs : passes over the unlabeled items; 0 chooses by the amount of data.
     random_state : a number, or None for another run each time.
@@ -143,23 +147,21 @@ class Discoverer(ClusterMixin, BaseEstimator):
         return loaded
 
     def _config(self) -> Config:
-        if self.preset not in PRESETS:
+        if self.preset not in list(PRESETS):
             raise UserError(f'preset "{self.preset}" is unknown: choose from {", ".join(PRESETS)}')
-        seed = self.random_state
-        if not isinstance(self.n_novel, numbers.Integral):
+        if not isinstance(self.n_novel, numbers.Integral) or isinstance(self.n_novel, bool):
             raise UserError(f"n_novel={self.n_novel!r} is no whole number: give the number of new categories")
-        if not isinstance(seed, (numbers.Integral, np.random.RandomState, np.random.Generator, type(None))):
-            raise UserError(f"random_state={seed!r} is no seed: give a whole number, a numpy generator, or None")
-        if seed is None:
-            seed = np.random.default_rng().integers(2**31)
-        elif isinstance(seed, (np.random.RandomState, np.random.Generator)):
-            seed = seed.randint(2**31) if isinstance(seed, np.random.RandomState) else seed.integers(2**31)
-        prior = self.prior if isinstance(self.prior, str) else ",".join(repr(float(share)) for share in self.prior)
-        encoder = self.encoder if isinstance(self.encoder, str) else "auto"
-        config = replace(
-            PRESETS[self.preset](), novel=self.n_novel, prior=prior, encoder=encoder, epochs=self.epochs, seed=int(seed)
-        )
-        for name, value in (self.settings or {}).items():
+        if not isinstance(self.encoder, str | nn.Module):
+            raise UserError(f"encoder={self.encoder!r} is no encoder: give a name or an nn.Module")
+        given = {
+            "novel": self.n_novel,
+            "prior": as_shares(self.prior),
+            "encoder": self.encoder if isinstance(self.encoder, str) else "auto",
+            "epochs": self.epochs,
+            "seed": as_seed(self.random_state),
+        }
+        config = PRESETS[self.preset]()
+        for name, value in (given | check_settings(self.settings)).items():
             config = change(config, name, value)
         return config
 
@@ -167,6 +169,42 @@ class Discoverer(ClusterMixin, BaseEstimator):
         check_is_fitted(self, "model_")
         rows = fitting_rows(as_array(X), self.model_, "X")
         return predict(self.model_, rows)
+
+
+def check_settings(settings: Any) -> Mapping[str, Any]:
+    """Settings by name, none of which an argument decides."""
+    if not isinstance(settings, Mapping | None):
+        raise UserError(f'settings={settings!r} is no dict: give settings by their names, e.g. {{"optim.lr": 0.05}}')
+    for name in settings or {}:
+        if name in ARGUMENTS:
+            raise UserError(
+                f"settings={{{name!r}: {settings[name]!r}}} has an argument of its own, and both cannot hold: "
+                f"give {ARGUMENTS[name]}={settings[name]!r} instead"
+            )
+    return settings or {}
+
+
+def as_seed(random_state: Any) -> int:
+    """A seed from what scikit-learn takes for one."""
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state)
+    raise UserError(f"random_state={random_state!r} is no seed: give a whole number, a numpy generator, or None")
+
+
+def as_shares(prior: Any) -> str:
+    """A prior as the settings hold it."""
+    if isinstance(prior, str):
+        return prior
+    try:
+        return ",".join(repr(float(share)) for share in prior)
+    except (TypeError, ValueError):
+        raise UserError(f'prior={prior!r} is no prior: give "uniform", or shares such as (0.5, 0.25, 0.25)') from None
 
 
 def as_array(X: Any) -> np.ndarray:

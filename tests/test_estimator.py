@@ -126,13 +126,21 @@ def test_mistakes(fitted, blobs):
     for name, value in (
         ("optim.lr", "high"),
         ("ema", "0.9"),
-        ("epochs", 2.5),
         ("flips", 1),
         ("tau", True),
         ("head", 3),
     ):
         with pytest.raises(UserError, match=f"^{name} = .* wrong type"):
             Discoverer(settings={name: value}).fit(X, y)
+    for wrong, message in (
+        ({"epochs": 2.5}, "epochs = 2.5 is of the wrong type"),
+        ({"n_novel": True}, "n_novel=True is no whole number"),
+        ({"prior": 3}, "prior=3 is no prior"),
+        ({"encoder": torch.nn.Linear}, "encoder=.* is no encoder"),
+        ({"settings": "fast"}, "settings='fast' is no dict"),
+    ):
+        with pytest.raises(UserError, match=f"^{message}"):
+            Discoverer().set_params(**wrong).fit(X, y)
     with pytest.raises(UserError, match=r'"optim.lr.high" is no setting'):
         Discoverer(settings={"optim.lr.high": 1}).fit(X, y)
     with pytest.raises(UserError, match="no seed"):
@@ -145,6 +153,25 @@ def test_mistakes(fitted, blobs):
         Discoverer().fit_predict(X)
     with pytest.raises(UserError, match="one entry of y"):
         Discoverer().fit(X, y[:-1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "value", "fix"),
+    [
+        ({"epochs": 5}, "epochs", 7, "epochs=7"),
+        ({"n_novel": 3}, "novel", 4, "n_novel=4"),
+        ({}, "prior", "1/2,1/2", "prior='1/2,1/2'"),
+        ({"encoder": torch.nn.Linear(10, 4)}, "encoder", "flat", "encoder='flat'"),
+        ({}, "seed", 1, "random_state=1"),
+    ],
+)
+def test_a_setting_may_not_say_what_an_argument_says(blobs, arguments, name, value, fix):
+    X, y, _ = blobs
+    with pytest.raises(UserError) as error:
+        Discoverer(**arguments, settings={name: value}).fit(X, y)
+    assert str(error.value) == (
+        f"settings={{{name!r}: {value!r}}} has an argument of its own, and both cannot hold: give {fix} instead"
+    )
 
 
 def test_the_example_in_the_docstring():
