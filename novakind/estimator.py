@@ -6,8 +6,8 @@ import copy
 import math
 import numbers
 import re
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from novakind.config import Config, change
 from novakind.data.collection import as_labels, from_arrays, known_classes
 from novakind.data.split import part, standardise
 from novakind.disk import write_atomic
-from novakind.errors import UserError
+from novakind.errors import UserError, as_arguments
 from novakind.model import load_model, predict, to_bytes
 from novakind.presets import PRESETS
 from novakind.progress import Reporter
@@ -31,6 +31,16 @@ from novakind.results.inbox import fitting_rows
 from novakind.training.loop import fit
 
 ARGUMENTS = {"novel": "n_novel", "prior": "prior", "encoder": "encoder", "epochs": "epochs", "seed": "random_state"}
+
+
+@contextmanager
+def speaking_python() -> Iterator[None]:
+    """Whatever is refused within is refused in the words of Python: novakind's messages are the command line's."""
+    try:
+        yield
+    except UserError as error:
+        error.args = (as_arguments(str(error)),)
+        raise
 
 
 class Discoverer(ClusterMixin, BaseEstimator):
@@ -87,19 +97,29 @@ class Discoverer(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> Discoverer:
+    @speaking_python()
+    def fit(self, X: Any, y: Any = None) -> Discoverer:
         """X: vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: -1, None or "" is unlabeled.
 
         All randomness comes from `random_state`; the global generators of torch and numpy are left as they were.
         """
+        if y is None:
+            raise UserError(
+                "Discoverer requires y to be passed, but the target y is None: give the known classes, and -1 for "
+                "unlabeled items"
+            )
         X, y = as_array(X), as_labels(y)
         collection = from_arrays(X, y)
+        check_labels(collection.labels)
         config = self._config()
         split = part(collection, config.val, 0.0)
         encoder = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else None
         with Reporter(quiet=not self.verbose) as report, torch_state_restored():
             fitted = fit(standardise(collection, split), split, config, None, report, encoder)
-        self.model_, self.warnings_, self.history_ = fitted
+        self.model_, warnings, self.history_ = fitted
+        self.warnings_ = [as_arguments(warning) for warning in warnings]
+        for line in self.history_:
+            line |= {"warning": as_arguments(line["warning"])} if "warning" in line else {}
         card = self.model_.card
         self.classes_ = with_new(known_classes(y)[1], card.categories[card.known :])
         self.n_features_in_ = math.prod(self.model_.modality.shape)
@@ -121,12 +141,8 @@ class Discoverer(ClusterMixin, BaseEstimator):
         """Embeddings."""
         return self._outputs(X)[0]
 
-    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """fit(X, y).labels_"""
-        if y is None:
-            raise UserError(
-                "fit_predict needs y with the known classes and -1 for unlabeled items: give fit_predict(X, y)"
-            )
         return self.fit(X, y).labels_
 
     def save(self, path: str | Path) -> None:
@@ -135,6 +151,7 @@ class Discoverer(ClusterMixin, BaseEstimator):
         write_atomic(Path(path), to_bytes(self.model_))
 
     @classmethod
+    @speaking_python()
     def load(cls, path: str | Path, encoder: nn.Module | None = None) -> Discoverer:
         """A fitted Discoverer from `save`, or from a run folder."""
         file = Path(path) / "model.safetensors" if Path(path).is_dir() else Path(path)
@@ -165,23 +182,37 @@ class Discoverer(ClusterMixin, BaseEstimator):
             config = change(config, name, value)
         return config
 
+    @speaking_python()
     def _outputs(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self, "model_")
         rows = fitting_rows(as_array(X), self.model_, "X")
         return predict(self.model_, rows)
 
 
-def check_settings(settings: Any) -> Mapping[str, Any]:
+def check_labels(labels: np.ndarray) -> None:
+    if not (labels >= 0).any():
+        raise UserError(
+            "y labels no item, but novakind learns what a class is from known ones: give some items their class"
+        )
+    if not (labels < 0).any():
+        raise UserError(
+            "y labels every item, so there is nothing to discover: give -1 to the items that are to be sorted"
+        )
+
+
+def check_settings(settings: Any) -> dict[str, Any]:
     """Settings by name, none of which an argument decides."""
-    if not isinstance(settings, Mapping | None):
+    if settings is None:
+        return {}
+    if not isinstance(settings, Mapping):
         raise UserError(f'settings={settings!r} is no dict: give settings by their names, e.g. {{"optim.lr": 0.05}}')
-    for name in settings or {}:
+    for name in settings:
         if name in ARGUMENTS:
             raise UserError(
                 f"settings={{{name!r}: {settings[name]!r}}} has an argument of its own, and both cannot hold: "
                 f"give {ARGUMENTS[name]}={settings[name]!r} instead"
             )
-    return settings or {}
+    return dict(settings)
 
 
 def as_seed(random_state: Any) -> int:
@@ -212,7 +243,7 @@ def as_array(X: Any) -> np.ndarray:
     if issparse(X):
         raise UserError("X is sparse, but novakind takes dense arrays only: give X.toarray()")
     if isinstance(X, np.ma.MaskedArray):
-        return X.astype(np.float64).filled(np.nan) if np.ma.is_masked(X) else X.data
+        return np.ma.filled(X.astype(np.float64), np.nan) if np.ma.is_masked(X) else X.data
     try:
         return np.asarray(X)
     except (TypeError, ValueError, RuntimeError) as error:

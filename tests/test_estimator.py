@@ -149,8 +149,12 @@ def test_mistakes(fitted, blobs):
         Discoverer.load("nowhere")
     with pytest.raises(UserError, match="preset"):
         Discoverer(preset="magic").fit(X, y)
-    with pytest.raises(UserError, match="needs y"):
+    with pytest.raises(UserError, match="requires y to be passed, but the target y is None"):
         Discoverer().fit_predict(X)
+    with pytest.raises(UserError, match="y labels no item"):
+        Discoverer().fit(X, np.full(len(X), -1))
+    with pytest.raises(UserError, match="y labels every item, so there is nothing to discover: give -1"):
+        Discoverer().fit(X, np.zeros(len(X)))
     with pytest.raises(UserError, match="one entry of y"):
         Discoverer().fit(X, y[:-1])
 

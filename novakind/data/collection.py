@@ -176,7 +176,9 @@ def known_classes(y: Any) -> tuple[Labels, np.ndarray]:
 def as_labels(y: Any) -> np.ndarray:
     """An array in which every entry keeps its type, and masked ones are None."""
     if isinstance(y, np.ma.MaskedArray):
-        return np.where(np.ma.getmaskarray(y), None, y.data.astype(object))
+        unmasked = y.data.astype(object)
+        unmasked[np.ma.getmaskarray(y)] = None
+        return unmasked
     return np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
 
 
