@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import numbers
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -15,12 +14,12 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
 from novakind.config import Config, change
-from novakind.data.collection import as_labels, from_arrays, known_classes
+from novakind.data.collection import as_labels, class_values, from_arrays, known_classes, with_new
 from novakind.data.split import part, standardise
 from novakind.disk import write_atomic
 from novakind.errors import UserError, as_arguments
@@ -43,8 +42,12 @@ def speaking_python() -> Iterator[None]:
         raise
 
 
-class Discoverer(ClusterMixin, BaseEstimator):
+class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Classifies the known classes and sorts unlabeled items into `n_novel` new ones.
+
+    To scikit-learn it is a clusterer that needs y, and a transformer. It is no classifier: the number of a new category
+    says nothing, so the accuracy that `score` of a classifier gives would be that of a guess, and searches and
+    ensembles that are made for classifiers would take the -1 of unlabeled items for a class.
 
     Parameters
     ----------
@@ -63,6 +66,7 @@ class Discoverer(ClusterMixin, BaseEstimator):
     labels_ : the category of each item of X, an entry of `classes_`.
     classes_ : the known classes as given in y (truth values as 0 and 1), then the new ones: whole numbers that go on
         after the largest known one, or "new-1", "new-2", ... where a class is a string.
+    feature_names_in_ : names of the columns of X, where it is a table that has them.
     n_features_in_ : how many numbers the model sees of an item; of a grey picture too, three for each pixel.
     history_ : the loss terms and scores of each epoch.
     warnings_ : what novakind noticed during training, e.g. a collapse.
@@ -99,8 +103,10 @@ class Discoverer(ClusterMixin, BaseEstimator):
 
     @speaking_python()
     def fit(self, X: Any, y: Any = None) -> Discoverer:
-        """X: vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: -1, None or "" is unlabeled.
+        """X: vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: strings, numbers, truth values.
 
+        Unlabeled in y are -1, None, NaN, NA, "" and masked entries, whatever its type, and the string "-1", which is
+        what numpy makes of a -1 among strings.
         All randomness comes from `random_state`; the global generators of torch and numpy are left as they were.
         """
         if y is None:
@@ -108,9 +114,10 @@ class Discoverer(ClusterMixin, BaseEstimator):
                 "Discoverer requires y to be passed, but the target y is None: give the known classes, and -1 for "
                 "unlabeled items"
             )
-        X, y = as_array(X), as_labels(y)
+        table, X, y = X, as_array(X), as_labels(y)
         collection = from_arrays(X, y)
         check_labels(collection.labels)
+        validate_data(self, table, skip_check_array=True)
         config = self._config()
         split = part(collection, config.val, 0.0)
         encoder = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else None
@@ -124,8 +131,9 @@ class Discoverer(ClusterMixin, BaseEstimator):
         self.classes_ = with_new(known_classes(y)[1], card.categories[card.known :])
         self.n_features_in_ = math.prod(self.model_.modality.shape)
         arrays = {"classes": self.classes_.tolist(), "dtype": self.classes_.dtype.str}
+        arrays |= {"features": list(self.feature_names_in_)} if hasattr(self, "feature_names_in_") else {}
         self.model_.card = replace(card, arrays=arrays)
-        self.labels_ = self.predict(X)
+        self.labels_ = self.predict(table)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -161,6 +169,8 @@ class Discoverer(ClusterMixin, BaseEstimator):
         loaded.model_ = model
         loaded.classes_ = np.array(arrays["classes"], dtype=arrays["dtype"]) if arrays else class_values(names, known)
         loaded.n_features_in_ = math.prod(model.modality.shape)
+        if arrays and "features" in arrays:
+            loaded.feature_names_in_ = np.array(arrays["features"], dtype=object)
         return loaded
 
     def _config(self) -> Config:
@@ -185,8 +195,24 @@ class Discoverer(ClusterMixin, BaseEstimator):
     @speaking_python()
     def _outputs(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self, "model_")
-        rows = fitting_rows(as_array(X), self.model_, "X")
-        return predict(self.model_, rows)
+        array = as_array(X)
+        if array.ndim == 2 and array.size:
+            try:
+                validate_data(self, X, reset=False, skip_check_array=True)
+            except ValueError as error:  # other names or another number of columns
+                raise UserError(str(error)) from None
+        return predict(self.model_, fitting_rows(array, self.model_, "X"))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.model_.card.dim
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
 
 
 def check_labels(labels: np.ndarray) -> None:
@@ -253,23 +279,3 @@ def as_array(X: Any) -> np.ndarray:
 def torch_state_restored() -> AbstractContextManager[None]:
     """A training seeds torch's global generators, but those belong to whoever calls it."""
     return torch.random.fork_rng([torch.cuda.current_device()] if torch.cuda.is_available() else [])
-
-
-def with_new(known: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
-    """The known classes, then new ones: whole numbers that go on after the largest known one, or these names."""
-    if known.dtype.kind in "biuf":
-        first = max(math.floor(known.max()) + 1, 0)  # never -1, which means unlabeled
-        new = range(first, first + len(names))
-        wide = np.int64 if known.dtype.kind == "b" else known.dtype
-        every = np.array([*known.tolist(), *new], dtype=np.result_type(wide, np.min_scalar_type(new[-1])))
-        if len(np.unique(every)) == len(every):  # beyond 2^53 the next fraction is not the next number
-            return every
-    text = all(isinstance(value, str) for value in known)
-    return np.array([*known.tolist(), *names], dtype=None if text else object)
-
-
-def class_values(names: tuple[str, ...], known: int) -> np.ndarray:
-    """Of a model from files: names of classes, as numbers where all known ones are whole numbers."""
-    if all(re.fullmatch("0|-?[1-9][0-9]*", name) for name in names[:known]):
-        return with_new(np.array([int(name) for name in names[:known]]), names[known:])
-    return np.array(names)

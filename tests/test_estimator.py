@@ -117,7 +117,7 @@ def test_mistakes(fitted, blobs):
     X, y, _ = blobs
     with pytest.raises(NotFittedError):
         Discoverer().predict(X)
-    with pytest.raises(UserError, match=r"shape \(3,\)"):
+    with pytest.raises(UserError, match="X has 3 features, but Discoverer is expecting 10"):
         fitted.predict(X[:, :3])
     with pytest.raises(UserError, match=r'"objective.magic" is no setting'):
         Discoverer(settings={"objective.magic": 1}).fit(X, y)

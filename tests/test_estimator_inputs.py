@@ -1,8 +1,14 @@
 """What Discoverer takes for X and y, and what it refuses in a sentence."""
 
+import io
+import pickle
+
+import joblib
 import numpy as np
 import pytest
+import torch
 from scipy import sparse
+from sklearn.base import clone
 
 from novakind import Discoverer
 from novakind.errors import UserError
@@ -20,6 +26,12 @@ def quick(**arguments) -> Discoverer:
 @pytest.fixture(scope="module")
 def fitted() -> Discoverer:
     return quick().fit(X, Y)
+
+
+def through_joblib(found: Discoverer) -> Discoverer:
+    joblib.dump(found, file := io.BytesIO())
+    file.seek(0)
+    return joblib.load(file)
 
 
 def with_value(value: object, dtype: type = object) -> np.ndarray:
@@ -71,6 +83,7 @@ def test_taken(fitted):
         assert np.array_equal(fitted.predict_proba(given), expected)
     assert np.array_equal(quick().fit(X.tolist(), Y.tolist()).predict_proba(X), expected)
     assert quick().fit(X > 0, Y).predict(X > 0).shape == (60,)
+    assert quick().fit(X[:, :1], Y).n_features_in_ == 1
 
 
 @pytest.mark.parametrize(
@@ -111,3 +124,47 @@ def test_classes_are_as_given_and_survive_the_file(tmp_path, known, dtype, class
 def test_truth_values_are_classes_beside_masked_labels():
     y = np.ma.MaskedArray(Y == 1, mask=Y < 0)
     assert quick().fit(X, y).classes_.tolist() == [0, 1, 2, 3]
+
+
+def test_names_of_columns_survive_the_file(tmp_path, fitted):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
+    found = quick().fit(frame, pandas.Series(Y, dtype="Int64").replace(-1, pandas.NA))
+    assert np.array_equal(found.predict_proba(frame), fitted.predict_proba(X))
+    found.save(tmp_path / "model.safetensors")
+    loaded = Discoverer.load(tmp_path / "model.safetensors")
+    assert loaded.feature_names_in_.tolist() == found.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+    with pytest.raises(UserError, match="Feature names must be in the same order"):
+        loaded.predict(frame[["b", "a", "c", "d"]])
+    embedded = loaded.set_output(transform="pandas").transform(frame)
+    assert embedded.columns[:2].tolist() == ["discoverer0", "discoverer1"]
+    assert not hasattr(found.fit(X, Y), "feature_names_in_")
+
+
+def test_pictures_have_no_columns(tmp_path):
+    pictures = RNG.integers(0, 255, (60, 8, 8), dtype=np.uint8)
+    found = quick().fit(pictures, Y)
+    assert found.n_features_in_ == 3 * 8 * 8
+    with pytest.raises(UserError, match="X has 4 features, but Discoverer is expecting 192 features"):
+        found.predict(X)
+    with pytest.raises(UserError, match=r"X has items of shape \(192,\), but the model was trained on \(3, 8, 8\)"):
+        found.predict(np.zeros((2, 192)))
+
+
+@pytest.mark.parametrize(
+    "copy", [lambda found: pickle.loads(pickle.dumps(found)), through_joblib], ids=["pickle", "joblib"]
+)
+def test_a_fitted_one_can_be_pickled(fitted, copy):
+    copied = copy(fitted)
+    assert np.array_equal(copied.predict_proba(X), fitted.predict_proba(X))
+    assert copied.classes_.tolist() == fitted.classes_.tolist()
+
+
+def test_a_clone_has_an_encoder_of_its_own():
+    encoder = torch.nn.Linear(4, 6)
+    first = quick(encoder=encoder)
+    second = clone(first)
+    assert second.encoder is not encoder
+    assert torch.equal(second.encoder.weight, encoder.weight)
+    assert np.array_equal(first.fit(X, Y).predict_proba(X), second.fit(X, Y).predict_proba(X))
+    pickle.loads(pickle.dumps(clone(second.fit(X, Y)))).fit(X, Y)

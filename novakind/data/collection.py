@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import numbers
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -171,6 +173,26 @@ def known_classes(y: Any) -> tuple[Labels, np.ndarray]:
     if y.dtype.kind == "f" and np.isinf(classes).any():
         raise UserError("y contains infinity, which is no class: give numbers, or -1 for unlabeled items")
     return labels, classes
+
+
+def with_new(known: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
+    """The known classes, then new ones: whole numbers that go on after the largest known one, or these names."""
+    if known.dtype.kind in "biuf":
+        first = max(math.floor(known.max()) + 1, 0)  # never -1, which means unlabeled
+        new = range(first, first + len(names))
+        wide = np.int64 if known.dtype.kind == "b" else known.dtype
+        every = np.array([*known.tolist(), *new], dtype=np.result_type(wide, np.min_scalar_type(new[-1])))
+        if len(np.unique(every)) == len(every):  # beyond 2^53 the next fraction is not the next number
+            return every
+    text = all(isinstance(value, str) for value in known)
+    return np.array([*known.tolist(), *names], dtype=None if text else object)
+
+
+def class_values(names: tuple[str, ...], known: int) -> np.ndarray:
+    """Of a model from files: names of classes, as numbers where all known ones are whole numbers."""
+    if all(re.fullmatch("0|-?[1-9][0-9]*", name) for name in names[:known]):
+        return with_new(np.array([int(name) for name in names[:known]]), names[known:])
+    return np.array(names)
 
 
 def as_labels(y: Any) -> np.ndarray:
