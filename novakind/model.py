@@ -44,7 +44,8 @@ class Card:
 class Model(nn.Module):
     """x -> embedding e = h(f(x)), linear without activation -> log-probabilities of K classes.
 
-    `extra` holds whatever modules a method adds; they are trained and saved with the rest.
+    `extra` holds whatever modules a method adds; they are trained and saved with the rest. What a user has frozen in an
+    encoder of their own stays as it is, the statistics of its batch normalisation too: `frozen` names it.
     """
 
     def __init__(self, card: Card, encoder: nn.Module | None = None) -> None:
@@ -52,12 +53,20 @@ class Model(nn.Module):
         self.card = card
         self.modality: Modality = from_settings(card.modality)
         self.encoder = encoder if encoder is not None else encoders.build(card.encoder, seen_shape(self.modality))
+        self.frozen = frozen_parts(self.encoder)
         self.embed = nn.Linear(width(self.encoder, seen_shape(self.modality)), card.dim)
         self.head = HEADS[card.head](card.dim, len(card.categories), card.tau)
         self.extra = nn.ModuleDict()
         for weight in self.parameters():
             if weight.ndim == 4:  # filters of pictures; those of videos have no layout that is faster
                 weight.data = weight.data.contiguous(memory_format=torch.channels_last)
+
+    def train(self, mode: bool = True) -> Model:
+        """As every module's, but what is frozen stays in eval mode."""
+        super().train(mode)
+        for name in self.frozen:
+            self.get_submodule(name).training = False
+        return self
 
     def embedding(self, x: Tensor) -> Float[Tensor, "batch dim"]:
         return self.embed(self.encoder(x))
@@ -80,6 +89,16 @@ def seen_shape(modality: Modality) -> tuple[int, ...]:
     """The shape of one item as the encoder sees it: of a video not all frames that are kept."""
     blank = np.zeros((1, *modality.shape), modality.dtype)
     return tuple(modality.normalise(modality.collate(blank)).shape[1:])
+
+
+def frozen_parts(encoder: nn.Module) -> frozenset[str]:
+    """Names in the model of what was frozen: modules without a weight that learns, in eval mode, and their parts."""
+    frozen: set[str] = set()
+    for name, module in encoder.named_modules(prefix="encoder"):
+        weights = list(module.parameters())
+        if weights and not module.training and not any(weight.requires_grad for weight in weights):
+            frozen |= {inner for inner, part in module.named_modules(prefix=name) if not part.training}
+    return frozenset(frozen)
 
 
 def width(encoder: nn.Module, shape: tuple[int, ...]) -> int:

@@ -210,9 +210,13 @@ def watch(
 
 @torch.no_grad()
 def move_towards(kept: Model, model: Model, decay: float) -> None:
-    """The running average of weights and of batch statistics, after a step; counters are copied."""
-    for average, latest in zip(kept.state_dict().values(), model.state_dict().values(), strict=True):
-        average.lerp_(latest, 1 - decay) if average.is_floating_point() else average.copy_(latest)
+    """The running average of weights and of batch statistics, after a step; counters are copied.
+
+    What is frozen is left alone: between two infinite values, as masks hold them, there is no average.
+    """
+    for (name, average), latest in zip(kept.state_dict().items(), model.state_dict().values(), strict=True):
+        if name.rpartition(".")[0] not in model.frozen:
+            average.lerp_(latest, 1 - decay) if average.is_floating_point() else average.copy_(latest)
 
 
 def state_of(model: Model, kept: Model, optimizer: torch.optim.Optimizer, epochs: int, planned: int) -> dict:
