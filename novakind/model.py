@@ -52,9 +52,10 @@ class Model(nn.Module):
         super().__init__()
         self.card = card
         self.modality: Modality = from_settings(card.modality)
-        self.encoder = encoder if encoder is not None else encoders.build(card.encoder, seen_shape(self.modality))
+        shape = seen_shape(self.modality)
+        self.encoder: Any = encoder if encoder is not None else encoders.build(card.encoder, shape)
         self.frozen = frozen_parts(self.encoder)
-        self.embed = nn.Linear(width(self.encoder, seen_shape(self.modality)), card.dim)
+        self.embed = nn.Linear(self.encoder.dim if encoder is None else width(encoder, shape), card.dim)
         self.head = HEADS[card.head](card.dim, len(card.categories), card.tau)
         self.extra = nn.ModuleDict()
         for weight in self.parameters():
@@ -102,17 +103,46 @@ def frozen_parts(encoder: nn.Module) -> frozenset[str]:
 
 
 def width(encoder: nn.Module, shape: tuple[int, ...]) -> int:
-    """How many numbers the encoder gives for an item of this shape: its `dim`, or found out by trying."""
-    if isinstance(dim := getattr(encoder, "dim", None), int):
-        return dim
-    with torch.no_grad():
-        outputs = encoder.eval()(torch.zeros(2, *shape))
-    encoder.train()
-    if outputs.ndim != 2:
+    """How many numbers the encoder gives for an item of this shape, found out with two blank ones."""
+    outputs = blank_outputs(encoder, shape)
+    dim = getattr(encoder, "dim", None)
+    if not isinstance(outputs, Tensor):
         raise UserError(
-            f"the encoder gives outputs of shape {tuple(outputs.shape)}, but one vector an item is needed: pool them"
+            f"the encoder returns a {type(outputs).__name__}, but a tensor with one vector per item is needed: "
+            "wrap it in a module that returns the vectors alone"
+        )
+    if outputs.ndim != 2 or len(outputs) != 2:
+        raise UserError(
+            f"the encoder gives outputs of shape {tuple(outputs.shape)} for two items, but one vector per item is "
+            "needed: pool or flatten them"
+        )
+    if outputs.dtype != torch.float32:
+        raise UserError(f"the encoder gives {outputs.dtype}, but torch.float32 is needed: convert it with .float()")
+    if isinstance(dim, int) and dim != outputs.shape[1]:
+        raise UserError(
+            f"the encoder has dim = {dim} but gives {outputs.shape[1]} numbers per item: set its dim to "
+            f"{outputs.shape[1]}, or leave it out"
         )
     return outputs.shape[1]
+
+
+@torch.no_grad()
+def blank_outputs(encoder: nn.Module, shape: tuple[int, ...]) -> Any:
+    """What the encoder makes of two blank items, in eval mode; neither its modes nor its statistics change."""
+    modes = {module: module.training for module in encoder.modules()}
+    weight = next(encoder.parameters(), torch.empty(0))
+    try:
+        return encoder.eval()(torch.zeros(2, *shape, device=weight.device))
+    except UserError:
+        raise
+    except Exception as error:  # whatever a module of the user's may raise
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise UserError(
+            f"the encoder does not take a batch of items of shape {shape} ({reason}): give one that does"
+        ) from error
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
 
 
 @torch.inference_mode()
@@ -166,5 +196,11 @@ def load_model(path: Path, encoder: nn.Module | None = None) -> Model:
             f"{path} was trained with an encoder of its user's own: load it with Discoverer.load(path, encoder=...)"
         )
     model = Model(Card(**{**card, "categories": tuple(card["categories"])}), encoder)
-    model.load_state_dict(tensors)
+    try:
+        model.load_state_dict(tensors)
+    except RuntimeError as error:
+        if encoder is None:
+            raise
+        reason = str(error).split("\n")[1].strip()
+        raise UserError(f"{path} holds other weights than this encoder ({reason}): give the one of the fit") from None
     return model.eval()
