@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import argparse
 import math
-from dataclasses import replace
 from pathlib import Path
 
+from novakind.app.discover import assemble
 from novakind.compare import curves
 from novakind.compare.board import spread
 from novakind.compare.plan import run_compare
-from novakind.datasets.source import Source
-from novakind.presets import fast
 
 
 def main() -> None:
@@ -33,10 +31,11 @@ def main() -> None:
     options = parser.parse_args()
     command = f"python bench/cifar.py --minutes {options.minutes:g} --seeds {options.seeds} --methods {options.methods}"
     command += "" if options.encoder == "fastnet" else f" --encoder {options.encoder}"
-    config = replace(fast(), encoder=options.encoder, epochs=0, minutes=options.minutes)
-    board = run_compare(Source("cifar10", known="5"), config, options.methods, options.seeds, options.out, command)
+    changed = {"known": "5", "encoder": options.encoder, "epochs": 0, "minutes": options.minutes}
+    source, config = assemble("cifar10", "fast", changed)
+    board = run_compare(source, config, options.methods, options.seeds, options.out, command)
     print(board.text())
-    print("\nminutes until a novel ACC is reached (agnostic, items kept aside), and by how many of the seeds")
+    print("\nminutes until a novel ACC is reached (task-agnostic, validation items), and by how many of the seeds")
     for method in board.methods():
         runs = [curves.read(options.out / method / str(cell.seed)) for cell, _ in board.of(method)]
         for target in options.targets.split(","):

@@ -26,23 +26,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from novakind.config import Config, Objective
+from novakind.config import Config, Objective, starting, starting_reading
 from novakind.data.collection import Collection, from_arrays
 from novakind.data.split import part
 from novakind.encoders import build
 from novakind.methods import Batch, Method, Stage, make_method
 from novakind.methods.ours import Ours
 from novakind.modality.features import Features
+from novakind.modality.image import Image
 from novakind.modality.video import Video
 from novakind.model import Card, Model, predict
 from novakind.objective.prior import Prior
-from novakind.presets import PRESETS
 from novakind.progress import Reporter
 from novakind.training.loop import batches, move_towards, take_step
 from novakind.training.memory import keep_memory
@@ -89,10 +89,12 @@ def noise(count: int, size: int, frames: int) -> Collection:
 class Bench:
     """A model and noise to train it with, at some points of a training (from 0 to 1)."""
 
-    def __init__(self, config: Config, size: int, frames: int, points: tuple[float, ...]) -> None:
+    def __init__(self, config: Config, reading: Any, size: int, frames: int, points: tuple[float, ...]) -> None:
         self.points = points
         self.config, self.stage = config, Stage("discover", 1)
         self.collection = noise(4 * config.batch, size, frames)
+        seen = {name: value for name, value in vars(reading).items() if name in ("flips", "motion")}
+        self.collection = replace(self.collection, modality=replace(self.collection.modality, **seen))
         split = part(self.collection, 0.0, 0.0)
         self.method: Method = make_method(config, Prior.uniform(len(self.collection.classes), config.novel))
         self.sampler = make_sampler(self.collection, split, config)
@@ -131,7 +133,7 @@ class Bench:
         self.model.eval()
         with torch.inference_mode():
             for start in range(0, len(x), 512):
-                for _ in range(1 + self.config.flips):  # each picture and its mirror image
+                for _ in self.model.modality.faces(x[:1]):  # each picture, and perhaps its mirror image
                     self.model(x[start : start + 512])
         self.model.train()
 
@@ -229,7 +231,7 @@ def losses_of_many(rounds: int, known: int = 500, novel: int = 500, rows: int = 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--preset", default="default", choices=PRESETS)
+    parser.add_argument("--preset", default="default", help="of pictures or, with --frames, of videos")
     parser.add_argument("--encoder", default="", help="another network than the preset's")
     parser.add_argument("--batch", type=int, default=0, help="another size of batch than the preset's")
     parser.add_argument("--size", type=int, default=32)
@@ -241,12 +243,13 @@ def main() -> None:
     if options.losses:
         show("losses", losses_of_many(options.rounds))
         return
-    config = PRESETS[options.preset]()
+    kind = Video if options.frames else Image
+    reading, config = starting_reading(kind, options.preset), starting(kind, options.preset)
     config = replace(config, novel=5, val=0.0, encoder=options.encoder or config.encoder)
     config = replace(config, batch=options.batch or config.batch)
-    bench = Bench(config, options.size, options.frames, (0.1, 0.3, 0.5, 0.7, 0.9))
+    bench = Bench(config, reading, options.size, options.frames, (0.1, 0.3, 0.5, 0.7, 0.9))
     count = len(bench.drawn[0].x)
-    print(f"{config.encoder}, {count} items a step, {torch.get_num_threads()} threads")
+    print(f"{config.encoder}, {count} items per step, {torch.get_num_threads()} threads")
     bench.steps(options.rounds)
     rows = bench.collection.items[np.arange(count) % len(bench.collection)]
     show("predict", compare(lambda: predict(bench.model, rows), bench.bare_forward, options.rounds))

@@ -4,26 +4,22 @@
     python examples/sensor_recordings.py recordings --novel 2
     python examples/sensor_recordings.py recordings --novel 2 --name new-1=rowing --name new-2=cycling
 
-The folder holds CSV files with one column a channel, e.g. time,x,y,z: recordings of activities that you know in folders
-named after them (walking/, sitting/), and in unlabeled/ recordings of what has no name yet, as long as you like. The
-first run trains, which takes a minute; the page runs/recordings/report.html shows what each new category looks like.
-The second, with names, only prints again.
+The folder holds CSV files with one column per channel, e.g. time,x,y,z: recordings of activities that you know in
+folders named after them (walking/, sitting/), and in unlabeled/ recordings of what has no name yet,
+as long as you like.
+The first run trains, which takes a minute; the page runs/recordings/report.html shows what each new category looks
+like. The second, with names, only prints again.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 
-from novakind.datasets.source import Source
-from novakind.presets import sensors
-from novakind.results.report import draw_report
-from novakind.runs.complete import complete
-from novakind.runs.discovery import Discovery
+from novakind import Discovery, discover
 
 RATE = 50
 MADE_UP = {"sitting": (0.0, 0.0), "walking": (2.0, 3.0), "cycling": (1.3, 1.2), "rowing": (0.5, 5.0)}  # Hz, m/s²
@@ -42,8 +38,7 @@ def main() -> None:
         make_up(options.folder)
         return
     run = Path("runs") / options.folder.name
-    config = replace(sensors(), novel=options.novel)
-    complete(Source(str(options.folder), window=options.window, hop="1s"), config, run, draw=draw_report)
+    discover(options.folder, run, quiet=False, novel=options.novel, window=options.window, hop="1s")
     names = dict(pair.split("=", 1) for pair in options.name)
     for recording, begin, end, activity in timeline(Discovery.load(run)):
         print(f"{recording:30} {clock(begin)} - {clock(end)}  {names.get(activity, activity)}")

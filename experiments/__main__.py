@@ -1,4 +1,4 @@
-"""python -m experiments table7 --scale cpu --seeds 3: run what is not finished of a table, and write RESULTS.md."""
+"""python -m experiments table7 --scale cpu --seeds 3: run what is not finished of a table, and write the report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from novakind.errors import UserError
 from novakind.progress import Reporter
 
 HERE = Path(__file__).parent
-REPORTS = {"cpu": HERE.parent / "RESULTS.md", "paper": HERE.parent / "RESULTS-paper.md"}
+REPORTS = {"cpu": HERE / "RESULTS.md", "paper": HERE / "RESULTS-paper.md"}
 
 
 def places(scale: str, out: Path | None) -> tuple[Path, Path]:

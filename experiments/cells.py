@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from experiments.scales import DATA, At, Changes
-from novakind.config import Config, as_tables, change
-from novakind.datasets.source import Source
-from novakind.presets import PRESETS
+from novakind.config import Config, as_tables, starting, starting_reading
+from novakind.data.source import Source
+from novakind.modality import KINDS, Kind
 from novakind.runs.folder import MOVABLE, flatten
+from novakind.settings import change
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,12 @@ class Cell:
 
     @property
     def id(self) -> str:
-        """The same for the same question."""
+        """Eight digits, the same for the same question at every scale: what its file and run folder are called."""
+        return hashlib.sha256(self.question.encode()).hexdigest()[:8]
+
+    @property
+    def question(self) -> str:
+        """Data, budget and changes in words: nothing else makes the id, so that tables and rows can be renamed."""
         return "; ".join([self.title, self.budget or "-", *(f"{name}={value}" for name, value in self.changes)])
 
     @property
@@ -40,17 +46,23 @@ class Cell:
     def settings(self) -> tuple[Source, Config]:
         """What the package is given."""
         at = self.at
-        source, config = at.source, PRESETS[at.preset]()
+        source = replace(at.source, kind=self.kind.kind, reading=starting_reading(self.kind, at.preset))
+        config = starting(self.kind, at.preset)
         for name, value in [*at.changes.items(), *at.budgets.get(self.budget, {}).items(), *self.changes]:
             if name.startswith("data."):
-                source = replace(source, **{name.removeprefix("data."): value})
+                source = change(source, name.removeprefix("data."), value)
             else:
                 config = change(config, name, value)
         return source, config
 
+    @property
+    def kind(self) -> Kind:
+        return KINDS[DATA[self.data].kind]
+
     def essence(self) -> dict[str, Any]:
         """The settings that are not novakind's defaults: a setting that is added later changes nothing here."""
-        mine, default = (flatten(plain(*pair)) for pair in (self.settings(), (Source(), Config())))
+        unchanged = Source(kind=self.kind.kind, reading=self.kind.Reading()), Config(views=self.kind.Views())
+        mine, default = (flatten(plain(*pair)) for pair in (self.settings(), unchanged))
         return {"data": self.title, "set": self.at.source.data} | {
             name: value for name, value in mine.items() if name not in MOVABLE and value != default[name]
         }
@@ -69,7 +81,7 @@ def make_cell(scale: str, data: str, budget: str, changes: Changes) -> Cell:
     at = DATA[data].at[scale]
     bare = Cell(scale, data, budget if budget in at.budgets else "")
     defaults = flatten(plain(*bare.settings()))
-    spelled = {name.replace("views.", f"{DATA[data].kind}."): value for name, value in changes.items()}
+    spelled = dict(changes)
     if "data.known" in spelled:
         spelled["data.known"] = translated(spelled["data.known"], data, at.named)
     return replace(bare, changes=tuple(sorted((k, v) for k, v in spelled.items() if defaults[k] != v)))

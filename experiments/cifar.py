@@ -1,4 +1,4 @@
-"""CIFAR-10, five classes known, five hidden, on two cores: half an hour, an hour, five minutes, the paper's setting.
+"""CIFAR-10, five classes known, five novel, on two cores: half an hour, an hour, five minutes, the paper's setting.
 
     NOVAKIND_DATA=... python -m experiments.cifar    # all; or some: fast hour five paper (novakind data cifar10 first)
     python -m experiments.cifar --write              # the tables again, from the runs that are there
@@ -14,62 +14,64 @@ import json
 import os
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from experiments.paper import TABLES as REPORTED
 from novakind import __version__
+from novakind.app.discover import assemble
 from novakind.compare import curves
 from novakind.compare.board import percent, spread
 from novakind.compare.plan import CELL, run_compare
 from novakind.config import Config
-from novakind.datasets.source import Source
-from novakind.presets import fast, paper
+from novakind.data.source import Source
 
-SOURCE = Source("cifar10", known="5")
 RESULTS = Path(__file__).parent / "results"
 SCORES = {
     "known accuracy": "known_acc/test/agnostic",
-    "known, aware": "known_acc/test/aware",
+    "known, task-aware": "known_acc/test/aware",
     "novel ACC": "novel_acc/test/agnostic",
-    "novel, aware": "novel_acc/test/aware",
+    "novel, task-aware": "novel_acc/test/aware",
 }
 
 
 class Table(NamedTuple):
     title: str
-    config: Config
+    asked: tuple[Source, Config]
     methods: str
     seeds: int
     command: str
 
 
+def assembled(preset: str, **options: Any) -> tuple[Source, Config]:
+    return assemble("cifar10", preset, {"known": "5", **options})
+
+
 TABLES = {
     "fast": Table(
         "Within half an hour",
-        fast(),
+        assembled("fast"),
         "ours",
         3,
         "novakind compare cifar10 --known 5 --preset fast --methods ours --seeds 3",
     ),
     "hour": Table(
         "Within an hour",
-        replace(fast(), epochs=30),
+        assembled("fast", epochs=30),
         "ours",
         1,
         "novakind compare cifar10 --known 5 --preset fast --epochs 30 --methods ours --seeds 1",
     ),
     "five": Table(
         "Five minutes each, the same encoder (fastnet) and views",
-        replace(fast(), encoder="fastnet", epochs=0, minutes=5.0),
+        assembled("fast", encoder="fastnet", epochs=0, minutes=5.0),
         "ours,uno-direct",
         3,
         "python -m experiments.cifar five",
     ),
     "paper": Table(
         "The paper's own setting (ResNet-18, the authors' stem, SGD, alternating steps), as far as half an hour goes",
-        replace(paper(), epochs=0, minutes=30.0),
+        assembled("paper", epochs=0, minutes=30.0),
         "ours",
         1,
         "novakind compare cifar10 --known 5 --preset paper --epochs 0 --minutes 30 --methods ours --seeds 1",
@@ -112,7 +114,7 @@ def write(runs: Path) -> None:
             shutil.copyfile(runs / name / "curves.svg", RESULTS / f"cifar10-{name}.svg")
     record = {
         "version": __version__,
-        "protocol": "official test set, agnostic unless said otherwise; settings were chosen on items kept aside",
+        "protocol": "official test set, task-agnostic unless said otherwise; settings were chosen on validation items",
         "cores": os.cpu_count(),
         "tables": tables,
     }
@@ -123,7 +125,7 @@ def write(runs: Path) -> None:
 
 def markdown(record: dict[str, Any]) -> str:
     lines = [
-        "# CIFAR-10, five classes known, five hidden",
+        "# CIFAR-10, five classes known, five novel",
         "",
         f"{record['protocol'].capitalize()}. In percent, mean ± standard deviation over n seeds; two CPU cores.",
         "`python -m experiments.cifar` makes all of it.",
@@ -153,7 +155,7 @@ def main() -> None:
     options = parser.parse_args()
     for name in () if options.write else options.tables or TABLES:
         table = TABLES[name]
-        board = run_compare(SOURCE, table.config, table.methods, table.seeds, options.runs / name, table.command)
+        board = run_compare(*table.asked, table.methods, table.seeds, options.runs / name, table.command)
         print(board.text(), flush=True)
         write(options.runs)
     write(options.runs)

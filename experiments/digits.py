@@ -1,4 +1,4 @@
-"""Digits, known 0-4, novel 5-9, on the held-out fifth: novakind, and two simpler ways, over several seeds.
+"""Digits, known 0-4, novel 5-9, on the held-out fifth: novakind, and two baselines, over several seeds.
 
     python experiments/digits.py --seeds 3      # about 2 minutes on two cores; writes experiments/results/digits.json
 
@@ -19,8 +19,9 @@ import numpy as np
 
 from novakind import __version__
 from novakind.app.demo import kmeans_on_pixels, supervised, write_digits
-from novakind.datasets.source import Source
-from novakind.presets import glyphs
+from novakind.config import starting
+from novakind.data.source import Source
+from novakind.modality.image import Image
 from novakind.results.report import draw_report
 from novakind.runs.complete import complete
 
@@ -41,7 +42,7 @@ def main() -> None:
         root, truth = write_digits(Path(folder))
         source = Source(str(root), truth=str(truth), test=0.2)
         for seed in range(options.seeds):
-            config = replace(glyphs(), novel=5, seed=seed)
+            config = replace(starting(Image, "glyphs"), novel=5, seed=seed)
             for name, settings in zip(rows, (config, supervised(config)), strict=True):
                 path = Path(folder) / f"{name} {seed}"
                 collection, split, results = complete(source, settings, path, quiet=True, draw=draw_report)

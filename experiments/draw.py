@@ -79,7 +79,7 @@ def heat(title: str, shares: Sequence[Sequence[float]], rows: Sequence[str], col
 
 
 def points(title: str, places: dict[str, Any], classes: Sequence[str], known: int) -> Panel:
-    """Items by their true class: rings for known classes, coloured dots for hidden ones, each named at its middle."""
+    """Items by their true class: rings for known classes, coloured dots for novel ones, each named at its middle."""
     lines = [f'<rect class="box" width="{SIDE}" height="{SIDE}" rx="8"/>']
     labels = []
     for number, name in enumerate(classes):
@@ -103,7 +103,7 @@ def points(title: str, places: dict[str, Any], classes: Sequence[str], known: in
 
 
 def curves(title: str, courses: dict[str, list[list[float]]], below: str) -> Panel:
-    """By epoch, on a logarithmic scale: a thin line a seed, a thick one for their mean, named at its end."""
+    """By epoch, on a logarithmic scale: a thin line per seed, a thick one for their mean, named at its end."""
     values = [max(value, 1e-4) for seeds in courses.values() for seed in seeds for value in seed]
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     last = max(max(map(len, seeds)) for seeds in courses.values())

@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments import draw
 from experiments.exhibits import Exhibit
-from experiments.matrix import record_of, slug
+from experiments.records import record_of, runs_of, slug
 from experiments.tables import EXHIBITS
 
 
@@ -20,11 +20,6 @@ class Part(NamedTuple):
     name: str
     runs: list[dict[str, Any]]
     settings: dict[str, Any]
-
-
-def runs_of(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """The runs of a cell that came to an end, by seed."""
-    return [run for run in record.get("runs", {}).values() if "metrics" in run]
 
 
 def parts_of(exhibit: Exhibit, data: str, scale: str, results: Path) -> list[Part]:
@@ -47,7 +42,7 @@ def confusion_panels(parts: list[Part]) -> list[draw.Panel]:
 
 
 def merge_panels(parts: list[Part]) -> list[draw.Panel]:
-    """Hidden classes by new categories, of the first seed: a column with two dark places is a merger, a row a split."""
+    """Novel classes by new categories, of the first seed: a column with two dark places is a merger, a row a split."""
     panels = []
     for part in parts:
         found = part.runs[0]["confusion"]
@@ -59,11 +54,11 @@ def merge_panels(parts: list[Part]) -> list[draw.Panel]:
 
 
 def recall_panels(parts: list[Part]) -> list[draw.Panel]:
-    """How much of each hidden class is found, by assumption: the mean over seeds."""
+    """How much of each novel class is found, by assumption: the mean over seeds."""
     classes = parts[0].runs[0]["confusion"]
     names = classes["classes"][classes["known"] :]
     shares = [[float(value) for value in np.mean([recall(run["confusion"]) for run in part.runs], 0)] for part in parts]
-    return [draw.heat("share of each hidden class that is found", shares, [part.name for part in parts], names)]
+    return [draw.heat("share of each novel class that is found", shares, [part.name for part in parts], names)]
 
 
 def map_panels(parts: list[Part]) -> list[draw.Panel]:
@@ -92,7 +87,7 @@ def by_row(counts: list[list[int]]) -> list[list[float]]:
 
 
 def recall(found: dict[str, Any]) -> list[float]:
-    """The share of each hidden class that lies in the category that is matched with it."""
+    """The share of each novel class that lies in the category that is matched with it."""
     known, shares = found["known"], by_row(found["counts"])
     return [row[number] if number < len(row) else 0.0 for number, row in enumerate(shares) if number >= known]
 
@@ -102,13 +97,13 @@ KINDS: dict[str, tuple[str, Callable[[list[Part]], list[draw.Panel]]]] = {
         "true classes (rows) by categories (columns), percent of a row; test items, seed 0",
         confusion_panels,
     ),
-    "merge": ("hidden classes (rows) by categories (columns), percent of a row; test items, seed 0", merge_panels),
+    "merge": ("novel classes (rows) by categories (columns), percent of a row; test items, seed 0", merge_panels),
     "recall": (
-        "percent of each hidden class in the category matched with it; test items, mean over seeds",
+        "percent of each novel class in the category matched with it; test items, mean over seeds",
         recall_panels,
     ),
-    "map": ("t-SNE of test items, seed 0; rings are known classes, dots hidden ones", map_panels),
-    "kl": ("divergence of the mean prediction from the prior; a thin line a seed, a thick one their mean", kl_panels),
+    "map": ("t-SNE of test items, seed 0; rings are known classes, dots novel ones", map_panels),
+    "kl": ("divergence of the mean prediction from the prior; a thin line per seed, a thick one their mean", kl_panels),
 }
 
 

@@ -6,9 +6,6 @@ file is read, extended and written whole after every run.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,13 +15,14 @@ from typing import Any
 
 from experiments.cells import Cell
 from experiments.extract import confusion, courses, embedding_map, protocol
+from experiments.records import cell_file, laid_out, record_of, slug
 from experiments.scales import DATA
 from experiments.stamp import code_digest, commit, machine
 from experiments.tables import drawn
 from novakind import __version__
 from novakind.compare.plan import duration, read_json, reason
-from novakind.datasets.images import data_root
-from novakind.datasets.source import gather
+from novakind.data.source import data_root
+from novakind.datasets.gather import gather
 from novakind.disk import write_atomic
 from novakind.errors import UserError
 from novakind.progress import Reporter
@@ -32,7 +30,7 @@ from novakind.runs.complete import complete
 from novakind.runs.discovery import Discovery
 from novakind.runs.folder import Run
 
-KEY = ".key"  # hidden, so that a folder which holds nothing else still counts as empty
+KEY = ".key"  # with a dot, so that a folder which holds nothing else still counts as empty
 KINDS = ("known", "novel")
 HEAVY = ("state.pt", "embeddings.npz")  # not needed once a run is over: the model gives the embeddings again
 
@@ -59,8 +57,7 @@ class Matrix:
         return cell_file(self.results, cell)
 
     def folder(self, cell: Cell, seed: int) -> Path:
-        file = self.file(cell)
-        return self.runs / self.scale / file.parent.name / file.stem / str(seed)
+        return self.runs / self.scale / slug(cell.title) / cell.id / str(seed)
 
     def finished(self, cell: Cell, seed: int) -> bool:
         """Whether this run is there, made with the same settings and, unless older ones may stay, by the same code."""
@@ -80,7 +77,7 @@ class Matrix:
         taken: dict[str, list[float]] = {}
         failures = 0
         for number, (cell, seed) in enumerate(waiting, 1):
-            self.report.say(f"run {number} of {len(waiting)}: {cell.id}, seed {seed}")
+            self.report.say(f"run {number} of {len(waiting)}: {cell.question}, seed {seed} ({cell.id})")
             begun = time.monotonic()
             try:
                 run = self.run_one(cell, seed)
@@ -156,7 +153,7 @@ class Matrix:
         runs = {name: each for name, each in runs.items() if self.keep_old or each["code"] == run["code"]}
         runs = dict(sorted((runs | {str(seed): run}).items(), key=lambda pair: int(pair[0])))
         record = {
-            "cell": cell.id,
+            "cell": cell.question,
             "scale": self.scale,
             "data": cell.title,
             "settings": settings,
@@ -171,34 +168,6 @@ class Matrix:
             for spelled in (str(place.resolve()), str(place)):
                 text = text.replace(spelled, name) if len(spelled) > 1 else text
         return text
-
-
-def cell_file(results: Path, cell: Cell) -> Path:
-    """Called after its settings, so that tables share it and their rows can be renamed."""
-    changes = [f"{name}-{value}" for name, value in cell.changes]
-    name = slug(" ".join([cell.budget, *changes]))[:60].strip("-")
-    mark = hashlib.sha256(cell.id.encode()).hexdigest()[:6]
-    return results / "cells" / cell.scale / slug(cell.title) / f"{name or 'default'}-{mark}.json"
-
-
-def record_of(results: Path, cell: Cell) -> dict[str, Any]:
-    """What is on record for the cell; nothing if its settings have changed since."""
-    record = read_json(cell_file(results, cell))
-    return record if record.get("settings") == cell.essence() else {}
-
-
-def laid_out(value: Any, depth: int = 4, indent: str = "") -> str:
-    """JSON with a line for each setting and metric, but a list on one."""
-    if depth == 0 or not isinstance(value, dict) or not value:
-        return json.dumps(value)
-    inner = indent + " "
-    lines = [f"{inner}{json.dumps(name)}: {laid_out(each, depth - 1, inner)}" for name, each in value.items()]
-    return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
-
-
-def slug(text: str) -> str:
-    """A name for a file, the same for the same text."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def cost(cell: Cell) -> str:

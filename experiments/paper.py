@@ -1,8 +1,8 @@
 """What the paper reports, as data: Hasan et al., arXiv 2307.03856v2, by table, data set and row.
 
 Percentages as printed. The paper prints a deviation in Table 2 and for one row of Table 6 only, and does not say
-whether novel items were told apart from known ones before they were scored (aware) or not (agnostic). Its abstract
-gives other numbers for CIFAR-10, SHAR and UCF101 than its tables; those of the tables are used.
+whether its scores are task-aware or task-agnostic. Its abstract gives other numbers for CIFAR-10, SHAR and UCF101 than
+its tables; those of the tables are used.
 """
 
 from __future__ import annotations
@@ -104,13 +104,13 @@ CLAIMS = {  # what the text and the pictures of the paper say, in our words
     "alone hardly cluster the novel ones.",
     "table4": "Weak augmentation, more novel classes, a shift of meaning and a heavy head class each cost novel ACC; a "
     "mild head costs little.",
-    "table5": "As Table 4: hiding what moves costs most, then weak augmentation.",
+    "table5": "As Table 4: novel classes that move cost most, then weak augmentation.",
     "table6": "Deeper networks are better on known and on novel classes, up to a plateau.",
     "table7": "Every term matters: without L_H, or without both L_kl and L_var, training collapses; L_var alone is the "
     "most dispensable.",
     "confusion": "Each novel class gets a neuron of its own; classes do not collapse into one.",
     "tsne": "Known and novel classes form clusters apart from each other, more clearly so on the sphere; one choice of "
-    "hidden activities fails because their signals are alike.",
+    "novel activities fails because their signals are alike.",
     "kl": "L_kl is compared over training for several assumed numbers of novel classes, five being right.",
     "setting1": "The clusters fail to follow the classes (picture only; Table 4 has the number).",
     "setting2": "The clusters fail to follow the classes (picture only; Table 4 has the number).",

@@ -53,21 +53,19 @@ def ranked(scores: dict[str, float]) -> str:
 
 
 def mergers(lines: Iterable[Line]) -> list[str]:
-    """What each new category holds of the hidden classes, of the first seed."""
+    """What each new category holds of the novel classes, of the first seed."""
     said = []
     for line in lines:
         if line.runs:
             found = line.runs[0]["confusion"]
             known, shares = found["known"], by_row(found["counts"])
-            hidden = dict(zip(found["classes"][known:], shares[known:], strict=True))
+            novel = dict(zip(found["classes"][known:], shares[known:], strict=True))
             held = [
-                [f"{name} {100 * row[number]:.0f} %" for name, row in hidden.items() if row[number] >= MUCH]
+                [f"{name} {100 * row[number]:.0f} %" for name, row in novel.items() if row[number] >= MUCH]
                 for number in range(known, len(found["categories"]))
             ]
-            lost = [
-                f"{name} {100 * sum(row[:known]):.0f} %" for name, row in hidden.items() if sum(row[:known]) >= MUCH
-            ]
-            scattered = [name for name, row in hidden.items() if max(row, default=0.0) < MUCH]
+            lost = [f"{name} {100 * sum(row[:known]):.0f} %" for name, row in novel.items() if sum(row[:known]) >= MUCH]
+            scattered = [name for name, row in novel.items() if max(row, default=0.0) < MUCH]
             text = "; ".join(f"[{', '.join(each)}]" for each in held if each) or "no category holds much of any class"
             text += f"; taken for known classes: {', '.join(lost)}" if lost else ""
             text += f"; scattered: {', '.join(scattered)}" if scattered else ""

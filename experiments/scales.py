@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from novakind.data.source import Source
 from novakind.datasets.images import CLASSES
 from novakind.datasets.sensors import MOBIACT, USC_HAD
-from novakind.datasets.source import Source
 
 Changes = dict[str, Any]
 
@@ -27,7 +27,7 @@ SCALES = {
     "smoke": Scale(
         "every cell for an epoch or two, in minutes on any machine: shows that all runs, measures nothing", 1
     ),
-    "cpu": Scale("hours on two cores: small networks, minutes a run", 3),
+    "cpu": Scale("hours on two cores: small networks, minutes per run", 3),
     "paper": Scale("the paper's networks and objective, 200 epochs, for a GPU", 3),
 }
 
@@ -69,9 +69,9 @@ ACTIONS_16 = (
     *("Basketball", "BasketballDunk", "BodyWeightSquats", "BoxingPunchingBag", "JugglingBalls", "JumpingJack"),
     *("Lunges", "Punch", "PushUps"),
 )
-TINY_CLIPS = {"data.size": 32, "data.frames": 8, "data.fps": 4.0}
-SMALL_CLIPS = {"data.size": 48, "data.frames": 8, "data.fps": 4.0}
-LARGE_CLIPS = {"data.size": 112, "data.frames": 16}
+TINY_CLIPS = {"data.reading.size": 32, "data.reading.frames": 8, "data.reading.fps": 4.0}
+SMALL_CLIPS = {"data.reading.size": 48, "data.reading.frames": 8, "data.reading.fps": 4.0}
+LARGE_CLIPS = {"data.reading.size": 112, "data.reading.frames": 16}
 PAPER_SERIES = {"encoder": "sensorcnn", "optim.name": "adamw", "optim.lr": 1e-3}
 ABOUT_CLIPS = "8 frames from 4 seconds, narrow networks"
 
@@ -79,7 +79,11 @@ ABOUT_CLIPS = "8 frames from 4 seconds, narrow networks"
 def activities(name: str, known: str, changes: Changes | None = None, smoke: bool = True) -> dict[str, At]:
     """Sensors: a run takes a minute or two, so every table has the same budget."""
     source, changes = Source(name, known=known), changes or {}
-    quick = {"smoke": At(source, "sensors", {"epochs": 2, "data.rate": 10.0, **changes}, note="10 samples a second")}
+    quick = {
+        "smoke": At(
+            source, "sensors", {"epochs": 2, "data.reading.rate": 10.0, **changes}, note="10 samples per second"
+        )
+    }
     return {
         **(quick if smoke else {}),
         "cpu": At(source, "sensors", {"epochs": 20, **changes}, note="20 epochs, SeriesNet"),
@@ -90,7 +94,7 @@ def activities(name: str, known: str, changes: Changes | None = None, smoke: boo
 def videos(
     name: str, known: str, batch: int, paper: Changes, smoke: bool = True, postures: bool = False
 ) -> dict[str, At]:
-    """Videos: decoded once, then small clips on CPUs; where `postures` are told apart, frames and not what changes."""
+    """Videos: decoded once, then small clips on CPUs; where `postures` are the classes, frames and not what changes."""
     source = Source(name, known=known)
     tiny, small = ({**clips, "batch": batch} for clips in (TINY_CLIPS, SMALL_CLIPS))
     quick = {"smoke": At(source, "videos", {**tiny, "epochs": 1}, note=f"32 x 32 pixels, {ABOUT_CLIPS}")}
@@ -98,7 +102,7 @@ def videos(
         f"48 x 48 pixels, the first 60 % of the epochs on views of 32 x 32; {ABOUT_CLIPS}: 60 epochs in Tables 3 "
         "and 6, 24 in ablations"
     )
-    small |= {"video.small": 32, "epochs": 60, "motion": not postures}
+    small |= {"views.small": 32, "epochs": 60, "data.reading.motion": not postures}
     return {
         **(quick if smoke else {}),
         "cpu": At(source, "videos", small, {"ablation": {"epochs": 24}}, note=about),
@@ -124,8 +128,8 @@ DATA = {
                 "fast",
                 {"encoder": "fastnet", "epochs": 0},
                 {"ablation": {"epochs": 5}, "short": {"minutes": 5.0}, "full": {"minutes": 10.0}},
-                note="preset fast with the smaller FastNet: 10 minutes a run in Tables 2 and 6; 5 epochs in ablations, "
-                "six minutes on a slow day",
+                note="preset fast with the smaller FastNet: 10 minutes per run in Tables 2 and 6; 5 epochs in "
+                "ablations, six minutes on a slow day",
             ),
             "paper": At(Source("cifar10", known="5"), "paper", note="ResNets with the authors' stem"),
         },
@@ -148,7 +152,7 @@ DATA = {
     "USC-HAD": Data(
         "series",
         USC_HAD,
-        activities("usc-had", "7", {"series.rotate": 15.0}),
+        activities("usc-had", "7", {"views.rotate": 15.0}),
         "twelve activities, sensor at the hip, where posture is an angle: turns up to 15 degrees; first seven known",
     ),
 }

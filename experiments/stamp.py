@@ -48,7 +48,7 @@ def imports(file: Path) -> Iterator[Path]:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == PACKAGE.name:
             inner = PACKAGE.joinpath(*node.module.split(".")[1:])
             below = [inner / alias.name for alias in node.names]
-            for place in (inner, *below):
+            for place in (inner, *below) if inner != PACKAGE else below:  # what the package offers lies further down
                 yield from (each for each in (place.with_suffix(".py"), place / "__init__.py") if each.is_file())
 
 

@@ -1,4 +1,4 @@
-"""The paper's figures, and the supplement's settings and cases, declared: no code a cell."""
+"""The paper's figures, and the supplement's settings and cases, declared: no code per cell."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from experiments.rows import (
     SERIES,
     SHIFT,
     STEPS,
-    STEPS_HIDDEN,
+    STEPS_NOVEL,
 )
 
 
@@ -50,7 +50,7 @@ FIGURES = (
         (
             replace(OURS, name="linear head"),
             replace(PROTOTYPE, name="prototypes on the sphere"),
-            Row("prototypes, walking etc. hidden", {"data.known": STEPS}, on=(MOBIACT,)),
+            Row("prototypes, walking etc. novel", {"data.known": STEPS}, on=(MOBIACT,)),
             Row("prototypes, five drawn", DRAWN, on=(MOBIACT,)),
         ),
         "full",
@@ -73,14 +73,14 @@ FIGURES = (
         where=LINEAR,
         numbers="table4",
         pictures=("recall",),
-        note="The first hidden class is the frequent one. On time series, which have four hidden classes, the "
+        note="The first novel class is the frequent one. On time series, which have four novel classes, the "
         "shares have the same ratios, and the test people's are as uneven as the others'.",
     ),
     Exhibit(
         "case2",
         "Case 2: too few categories",
         {CIFAR: CIFAR, **SERIES},
-        (AS_IT_IS, *FEW, STEPS_HIDDEN, FEW_STEPS),
+        (AS_IT_IS, *FEW, STEPS_NOVEL, FEW_STEPS),
         where=LINEAR,
         pictures=("merge", "map"),
         remarks=("mergers",),
@@ -89,13 +89,13 @@ FIGURES = (
         "case3",
         "Case 3: too many categories",
         {CIFAR: CIFAR, **SERIES},
-        (AS_IT_IS, *MANY, MANY_SHIFT, STEPS_HIDDEN, MANY_STEPS),
+        (AS_IT_IS, *MANY, MANY_SHIFT, STEPS_NOVEL, MANY_STEPS),
         where=LINEAR,
         pictures=("merge", "map"),
         remarks=("mergers",),
     ),
-    setting(1, "animals known, machines hidden", {CIFAR: CIFAR}, SHIFT[:1], numbers="table4", pictures=("map",)),
-    setting(2, "machines known, animals hidden", {CIFAR: CIFAR}, SHIFT[1:], numbers="table4", pictures=("map",)),
+    setting(1, "animals known, machines novel", {CIFAR: CIFAR}, SHIFT[:1], numbers="table4", pictures=("map",)),
+    setting(2, "machines known, animals novel", {CIFAR: CIFAR}, SHIFT[1:], numbers="table4", pictures=("map",)),
     setting(3, "too many categories, time series", SERIES, (MANY[0], MANY_STEPS), shown="case3"),
     setting(4, "too many categories, CIFAR-10", {CIFAR: CIFAR}, (*MANY, MANY_SHIFT), shown="case3"),
     setting(5, "too few categories, time series", SERIES, (FEW[0], FEW_STEPS), shown="case2"),

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from novakind.app.discover import discover
     from novakind.estimator import Discoverer
+    from novakind.runs.discovery import Discovery
 
 __version__ = "0.1.0"
-__all__ = ["Discoverer", "__version__"]
+__all__ = ["Discoverer", "Discovery", "__version__", "discover"]
+
+PLACES = {
+    "Discoverer": "novakind.estimator",
+    "Discovery": "novakind.runs.discovery",
+    "discover": "novakind.app.discover",
+}
 
 
-def __getattr__(name: str) -> type:
-    """`novakind.Discoverer`, imported when asked for: `import novakind` stays quick."""
-    if name == "Discoverer":
-        from novakind.estimator import Discoverer
-
-        return Discoverer
+def __getattr__(name: str) -> Any:
+    """What is imported when asked for: `import novakind` stays quick."""
+    if name in PLACES:
+        return getattr(import_module(PLACES[name]), name)
     raise AttributeError(f"module novakind has no attribute {name}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 OPTION = re.compile(r"(?<![^\s(])--(?P<name>[a-z][a-z0-9_.-]*[a-z0-9])(?:[ =](?P<value>[^\s:;)]*[^\s:;).,]))?")
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-?inf|nan")
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-?inf|nan|True|False|None")
+HELP = ("novakind discover --help-all", "the fields of novakind.config.Config")
 OWN = {"novel": "n_novel", "seed": "random_state", "epochs": "epochs", "prior": "prior", "encoder": "encoder"}
 OWN |= {"preset": "preset"}
 WORDED = ("prior", "encoder", "encoder_weights", "preset", "device", "method", "pair", "head", "steps", "optim.name")
@@ -24,7 +25,7 @@ def as_arguments(sentence: str) -> str:
 
     --novel 5 becomes n_novel=5, --optim.lr 0.1 settings={"optim.lr": 0.1}, --no-flips settings={"flips": False}.
     """
-    return OPTION.sub(_as_argument, sentence)
+    return OPTION.sub(_as_argument, sentence.replace(*HELP))
 
 
 def _as_argument(found: re.Match[str]) -> str:
@@ -32,7 +33,7 @@ def _as_argument(found: re.Match[str]) -> str:
     rest = found[0].removeprefix(f"--{found['name']}")
     if name.startswith("no_"):
         return f'settings={{"{name.removeprefix("no_")}": False}}{rest}'
-    if NUMBER.fullmatch(value):
+    if NUMBER.fullmatch(value) or value[:1] == "'":
         rest = ""
     elif value and name in WORDED:
         value, rest = f'"{value}"', ""

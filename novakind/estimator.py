@@ -18,15 +18,16 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from novakind.config import Config, change
+from novakind.config import Config, starting, starting_reading
 from novakind.data.collection import as_labels, class_values, from_arrays, known_classes, with_new
 from novakind.data.split import part, standardise
 from novakind.disk import write_atomic
 from novakind.errors import UserError, as_arguments
+from novakind.modality import Kind, from_array
 from novakind.model import load_model, predict, to_bytes
-from novakind.presets import PRESETS
 from novakind.progress import Reporter
-from novakind.results.inbox import fitting_rows
+from novakind.results.predict import fitting_rows
+from novakind.settings import change, settings_of
 from novakind.training.loop import fit
 
 ARGUMENTS = {"novel": "n_novel", "prior": "prior", "encoder": "encoder", "epochs": "epochs", "seed": "random_state"}
@@ -53,11 +54,12 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     ----------
     n_novel : number of new categories.
     prior : shares of the new categories, e.g. (0.5, 0.25, 0.25), or "uniform".
-    preset : "default", "glyphs", "sensors", "fast" or "paper": the settings that `settings` then changes.
+    preset : the settings that `settings` then changes: "auto" (those of the kind of data), "default", "glyphs",
+        "sensors", "fast" or "paper".
     settings : changes to the preset, by dotted name: {"objective.kl": 4, "head": "linear", "optim.lr": 0.05}; not for
         what has an argument of its own.
-    encoder : a name, or any `nn.Module` that maps a batch to vectors.
-    epochs : passes over the unlabeled items; 0 chooses by the amount of data.
+    encoder : a name, or any `nn.Module` that maps a batch to vectors; "auto" leaves it to the preset.
+    epochs : passes over the unlabeled items; 0 leaves it to the preset, which mostly chooses by the amount of data.
     random_state : a number, or None for another run each time.
     verbose : show progress.
 
@@ -85,7 +87,7 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         n_novel: int = 2,
         *,
         prior: Any = "uniform",
-        preset: str = "default",
+        preset: str = "auto",
         settings: dict[str, Any] | None = None,
         encoder: str | nn.Module = "auto",
         epochs: int = 0,
@@ -115,10 +117,10 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
                 "unlabeled items"
             )
         table, X, y = X, as_array(X), as_labels(y)
-        collection = from_arrays(X, y)
+        reading, config = self._settings(type(from_array(X)[1]))
+        collection = from_arrays(X, y, reading=reading)
         check_labels(collection.labels)
         validate_data(self, table, skip_check_array=True)
-        config = self._config()
         split = part(collection, config.val, 0.0)
         encoder = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else None
         with Reporter(quiet=not self.verbose) as report, torch_state_restored():
@@ -173,24 +175,22 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             loaded.feature_names_in_ = np.array(arrays["features"], dtype=object)
         return loaded
 
-    def _config(self) -> Config:
-        if self.preset not in list(PRESETS):
-            raise UserError(f'preset "{self.preset}" is unknown: choose from {", ".join(PRESETS)}')
+    def _settings(self, kind: Kind) -> tuple[Any, Config]:
+        """How items are read, and all other settings: the preset of this kind of data with what is asked for."""
         if not isinstance(self.n_novel, numbers.Integral) or isinstance(self.n_novel, bool):
             raise UserError(f"n_novel={self.n_novel!r} is no whole number: give the number of new categories")
         if not isinstance(self.encoder, str | nn.Module):
             raise UserError(f"encoder={self.encoder!r} is no encoder: give a name or an nn.Module")
-        given = {
-            "novel": self.n_novel,
-            "prior": as_shares(self.prior),
-            "encoder": self.encoder if isinstance(self.encoder, str) else "auto",
-            "epochs": self.epochs,
-            "seed": as_seed(self.random_state),
-        }
-        config = PRESETS[self.preset]()
-        for name, value in (given | check_settings(self.settings)).items():
-            config = change(config, name, value)
-        return config
+        reading, config = starting_reading(kind, self.preset), starting(kind, self.preset)
+        asked = {"novel": self.n_novel, "prior": as_shares(self.prior), "seed": as_seed(self.random_state)}
+        asked |= {"epochs": self.epochs} if self.epochs != 0 else {}
+        asked |= {"encoder": self.encoder} if isinstance(self.encoder, str) and self.encoder != "auto" else {}
+        for name, value in (asked | check_settings(self.settings)).items():
+            if name in settings_of(kind.Reading):
+                reading = change(reading, name, value)
+            else:
+                config = change(config, name, value)
+        return reading, config
 
     @speaking_python()
     def _outputs(self, X: Any) -> tuple[np.ndarray, np.ndarray]:

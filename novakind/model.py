@@ -35,8 +35,6 @@ class Card:
     categories: tuple[str, ...]
     """Names of all K categories: the known classes, then new-1, new-2, ..."""
     modality: dict[str, Any]
-    flips: bool = False
-    """Whether the prediction of a picture or clip is the mean over it and its mirror image."""
     arrays: dict[str, Any] | None = None
     """What `Discoverer.load` gives back as it was: the "classes" and their "dtype", "features" by name."""
 
@@ -149,7 +147,7 @@ def blank_outputs(encoder: nn.Module, shape: tuple[int, ...]) -> Any:
 def predict(
     model: Model, rows: np.ndarray
 ) -> tuple[Float[np.ndarray, "items dim"], Float[np.ndarray, "items classes"]]:
-    """Embeddings and log-probabilities of all rows: no augmentation but mirroring where the card says so."""
+    """Embeddings and log-probabilities of all rows, without augmentation."""
     was_training = model.training
     model.eval()
     batch = min(512, max(8, 2**25 // max(1, rows[:1].size)))  # 128 MB of numbers: videos are large
@@ -158,9 +156,8 @@ def predict(
     for start in range(0, len(rows), batch):
         part = slice(start, start + batch)
         x = model.modality.normalise(model.modality.collate(rows[part])).to(model.device)
-        views = [x, x.flip(-1)] if model.card.flips else [x]
-        embedded = torch.stack([model.embedding(view) for view in views])
-        scores = torch.stack([model.head(each) for each in embedded]).logsumexp(0) - math.log(len(views))
+        embedded = torch.stack([model.embedding(face) for face in model.modality.faces(x)])
+        scores = torch.stack([model.head(each) for each in embedded]).logsumexp(0) - math.log(len(embedded))
         embeddings[part], logp[part] = embedded.mean(0).cpu().numpy(), scores.cpu().numpy()
     model.train(was_training)
     return embeddings, logp

@@ -8,7 +8,7 @@ import subprocess
 
 import numpy as np
 
-from novakind.results.report import Clips, Signals
+from novakind.modality.display import Clips, Signals
 from novakind.runs.discovery import Discovery
 
 HOSTILE = '</script><img src=x onerror="boom()"> & ’quoted’ 🦊'

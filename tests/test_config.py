@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from novakind.presets import PRESETS
 
 from novakind.config import Config, Objective, Optim, as_tables, from_tables, read_toml, to_toml
 from novakind.errors import UserError
-from novakind.modality.image import ImageAugment
-from novakind.modality.series import SeriesAugment
-from novakind.presets import PRESETS
+from novakind.modality.image import ImageViews
+from novakind.modality.series import SeriesViews
 
 checked = settings(deadline=None, derandomize=True, max_examples=200)
 HOSTILE = [
@@ -86,12 +86,12 @@ def test_the_papers_preset_has_the_papers_terms():
         (lambda: Config(optim=Optim(lr=math.nan)), "--optim.lr nan"),
         (lambda: Config(optim=Optim(momentum=1.0)), "--optim.momentum 1.0"),
         (lambda: Config(optim=Optim(warmup=1.5)), "--optim.warmup 1.5"),
-        (lambda: Config(image=ImageAugment(crop=0.0)), "--image.crop 0.0"),
-        (lambda: Config(image=ImageAugment(crop=1.1)), "--image.crop 1.1"),
-        (lambda: Config(series=SeriesAugment(slice=0.0)), "--series.slice 0.0"),
-        (lambda: Config(series=SeriesAugment(rotate=200)), "--series.rotate 200"),
-        (lambda: Config(series=SeriesAugment(jitter=-1.0)), "--series.jitter -1.0"),
-        (lambda: Config(series=SeriesAugment(permute=1.5)), "--series.permute 1.5"),
+        (lambda: Config(views=ImageViews(crop=0.0)), "--image.crop 0.0"),
+        (lambda: Config(views=ImageViews(crop=1.1)), "--image.crop 1.1"),
+        (lambda: Config(views=SeriesViews(slice=0.0)), "--series.slice 0.0"),
+        (lambda: Config(views=SeriesViews(rotate=200)), "--series.rotate 200"),
+        (lambda: Config(views=SeriesViews(jitter=-1.0)), "--series.jitter -1.0"),
+        (lambda: Config(views=SeriesViews(permute=1.5)), "--series.permute 1.5"),
         (lambda: Config(minutes=-1.0), "--minutes -1.0"),
         (lambda: Config(objective=Objective(smoothing=1.0)), "--objective.smoothing 1.0"),
         (lambda: Config(objective=Objective(sharpness=0.0)), "--objective.sharpness 0.0"),

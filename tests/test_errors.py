@@ -27,6 +27,12 @@ from novakind.errors import UserError, as_arguments
         ("give --no-flips", 'give settings={"flips": False}'),
         ("but --no-image.flip keeps", 'but settings={"image.flip": False} keeps'),
         ("--flips is for pictures", 'settings={"flips": ...} is for pictures'),
+        (
+            "--flips 1 is no truth value: give --flips False",
+            'settings={"flips": 1} is no truth value: give settings={"flips": False}',
+        ),
+        ("--head 'x' is", "settings={\"head\": 'x'} is"),
+        ("see novakind discover --help-all", "see the fields of novakind.config.Config"),
         ("give --device auto", 'give settings={"device": "auto"}'),
         ("--pair take finds no partner", 'settings={"pair": "take"} finds no partner'),
         ("no option -- here, nor a--bc", "no option -- here, nor a--bc"),
@@ -41,18 +47,19 @@ def test_options_as_arguments(options, arguments):
     ("arguments", "message"),
     [
         ({"n_novel": 0}, "n_novel=0 asks for no new category, but at least 1 is needed: give n_novel=1 or more"),
+        ({"epochs": -1}, "epochs=-1 is out of range, it must be from 0 to 1,000,000: give epochs=0"),
         (
-            {"epochs": -1},
-            "epochs=-1 is out of range, it must be 0 or more: give epochs=100, or 0 to let novakind choose",
+            {"random_state": -3},
+            "random_state=-3 is out of range, it must be from 0 to 4,294,967,295: give random_state=0",
         ),
-        ({"random_state": -3}, "random_state=-3 is out of range, it must be 0 or more: give random_state=0"),
-        (
-            {"settings": {"optim.lr": -1.0}},
-            'settings={"optim.lr": -1.0} is out of range, it must be above 0: give settings={"optim.lr": 0.1}',
-        ),
+        ({"preset": "sensors"}, 'preset="sensors" is not for vectors: choose from auto, default, paper'),
         (
             {"settings": {"flips": True}},
-            'settings={"flips": ...} is for pictures and videos, and these items have no mirror image: leave it out',
+            'settings={"flips": ...} is no setting: see the fields of novakind.config.Config',
+        ),
+        (
+            {"settings": {"optim.lr": "high"}},
+            'settings={"optim.lr": \'high\'} is no number: give settings={"optim.lr": 0.1}',
         ),
     ],
 )

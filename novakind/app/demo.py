@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from PIL import Image as Pillow
 
-from novakind.config import Config
+from novakind.config import Config, starting
 from novakind.data.collection import Collection
+from novakind.data.source import Source
 from novakind.data.split import Split
 from novakind.datasets.images import digit_pictures
-from novakind.datasets.source import Source
 from novakind.methods.clusters import kmeans
+from novakind.modality.image import Image
 from novakind.objective.metrics import clustering_acc
-from novakind.presets import glyphs
 from novakind.results.report import draw_report
 from novakind.runs.complete import complete
 from novakind.runs.discovery import Discovery
@@ -63,7 +63,7 @@ def run_demo(folder: Path, seed: int) -> None:
     """Exactly `novakind discover` on the folder, then the same items by two simpler ways for comparison."""
     root, truth = write_digits(folder)
     source = Source(str(root), truth=str(truth), test=0.2)
-    config = replace(glyphs(), novel=10 - KNOWN, seed=seed)
+    config = replace(starting(Image, "glyphs"), novel=10 - KNOWN, seed=seed)
     path = folder / "run"
     print(
         f"$ novakind discover {root} --novel 5 --preset glyphs --truth {truth} --test 0.2 --seed {seed} --out {path}",

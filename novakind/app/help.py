@@ -1,8 +1,15 @@
-"""The short help of the verbs that have more settings than a screen has lines."""
+"""Help: a screenful for each verb, and every setting for those who ask."""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Mapping
+
 from novakind.compare.plan import DEFAULT_METHODS, choices
+from novakind.config import Config
+from novakind.data.source import Source
+from novakind.modality import KINDS
+from novakind.settings import Setting, settings_of
 
 DISCOVER_HELP = """\
 novakind discover DATA --novel N [options]
@@ -41,13 +48,13 @@ Runs several methods on the same data, with the same network, views and budget, 
 The data are those of novakind discover, with a truth to score against.
 
 The options that matter most
-  --known 5            labeled data: the first five classes stay labeled, the others are hidden and looked for
+  --known 5            labeled data: the first five classes stay labeled, the others become novel and are looked for
   --truth truth.csv    or, with --novel 5: what the unlabeled items really are (path, label); scored, never trained on
   --methods ours,uno   which methods, by default {DEFAULT_METHODS}
   --seeds 3            how often each: with the seeds 0, 1 and 2
   --epochs 50          the budget of each run in passes over the unlabeled items,
   --minutes 10         or in minutes; by default epochs are chosen by the amount of data
-  --test 0.2           score on items kept aside; without a test part, on the unlabeled items trained on
+  --test 0.2           score on test items; without a test part, on the unlabeled items trained on
   --preset glyphs      for digits, letters and symbols, which must not be mirrored
   --out FOLDER         where to write; by default runs/compare- and the name of the data
 
@@ -58,3 +65,47 @@ FOLDER/method/seed. The same command goes on with a comparison that was interrup
 and the exit code is 1.
 
 novakind compare --help-all lists every setting."""
+
+
+def overview(verbs: Mapping[str, type]) -> str:
+    """One line per verb."""
+    lines = [f"  {verb:10} {(options.__doc__ or '').splitlines()[0]}" for verb, options in verbs.items()]
+    return "\n".join(
+        [
+            "novakind finds the new kinds in half-labeled data.",
+            "",
+            *lines,
+            "",
+            "Begin with: novakind demo",
+            "Then:       novakind discover photos --novel 5",
+            "Options:    novakind discover --help",
+        ]
+    )
+
+
+def help_of(name: str, plain: str, options: type) -> str:
+    """What a verb does and all that it takes."""
+    head = " ".join(["novakind", name, *plain.split(), *(["[options]"] if settings_of(options) else [])])
+    return "\n".join([head, "", (options.__doc__ or "").strip(), *section("Options", settings_of(options))])
+
+
+def every_option(name: str, options: type) -> str:
+    """Every setting of a run, by what it belongs to."""
+    lines = [f"novakind {name} DATA [options]", *section("Options", settings_of(options))]
+    lines += section("Data", {name: one for name, one in settings_of(Source).items() if name != "data"})
+    for kind in KINDS.values():
+        both = {**settings_of(kind.Reading), **settings_of(kind.Views, "views.")}
+        lines += section(f"For {kind.noun}; presets: {', '.join(kind.presets)}", both)
+    lines += section("Training", settings_of(Config))
+    return "\n".join(lines)
+
+
+def section(title: str, settings: Mapping[str, Setting]) -> list[str]:
+    lines = ["", title] if settings else []
+    for setting in settings.values():
+        rule = "|".join(setting.choices) or (str(setting.range) if setting.range else "")
+        default = f"default {setting.default}" if setting.default not in (None, "") else ""
+        facts = "; ".join(filter(None, (rule, default)))
+        lines.append(f"  {setting.option}" + (f"  ({facts})" if facts else ""))
+        lines += textwrap.wrap(setting.doc, 112, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    return lines

@@ -17,13 +17,15 @@ from novakind import encoders
 from novakind.compare import curves
 from novakind.compare.board import Cell, Scoreboard
 from novakind.config import Config, as_tables
-from novakind.datasets.source import Source, gather, placed
+from novakind.data.source import Source
+from novakind.datasets.gather import gather, placed
 from novakind.disk import write_atomic
 from novakind.errors import UserError
 from novakind.methods import METHODS
 from novakind.progress import Reporter
 from novakind.runs.complete import complete, early_checks
 from novakind.runs.folder import FILES, Run, essence
+from novakind.settings import first_change
 
 DEFAULT_METHODS = "ours,uno,supervised,kmeans"
 VARIANTS: dict[str, dict[str, Any]] = {"ours-linear": {"method": "ours", "head": "linear"}}
@@ -140,7 +142,7 @@ def look(
     truth = hashlib.sha256(repr(collection.truth_classes).encode() + collection.truth.tobytes())
     encoder = encoders.chosen(config.encoder, len(collection.modality.shape))
     terms = f"split: {split.by}; {budget(config)}; encoder: {encoder}; batch: {config.batch}"
-    terms += "; motion instead of frames" if config.motion else ""
+    terms += f"; {changed}" if (changed := first_change(source.reading)) else ""
     digests = {"digest": collection.digest(), "truth_digest": truth.hexdigest()[:16]}
     return Scoreboard(cells, collection.name, part, terms, command), digests
 

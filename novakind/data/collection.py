@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import numbers
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,13 +13,9 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from novakind.errors import UserError
-from novakind.modality import Modality
-from novakind.modality.features import Features
-from novakind.modality.image import Image
-from novakind.modality.series import Series
+from novakind.modality import Modality, from_array
 
 Labels = Int[np.ndarray, " items"]
-SHORTEST = 8  # samples of a series
 
 
 @dataclass(frozen=True)
@@ -51,7 +46,9 @@ class Collection:
     def digest(self) -> str:
         """Changes with names, labels and items (of which at most 4,096 or 64 MB are read): a run resumes only with its
         own data."""
-        summary = hashlib.sha256(repr((self.modality.settings(), self.classes, self.paths)).encode())
+        summary = hashlib.sha256(
+            repr((self.modality.decoding(), self.classes, self.paths)).encode(errors="surrogateescape")
+        )
         summary.update(np.ascontiguousarray(self.labels, dtype=np.int64).tobytes())
         if self.official_test is not None:
             summary.update(np.packbits(self.official_test).tobytes())
@@ -61,7 +58,7 @@ class Collection:
         return summary.hexdigest()[:16]
 
 
-def from_arrays(X: np.ndarray, y: Any, name: str = "arrays") -> Collection:
+def from_arrays(X: np.ndarray, y: Any, name: str = "arrays", reading: Any = None) -> Collection:
     """Vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: classes, see `known_classes`."""
     y = as_labels(y)
     if X.ndim == 0 or y.ndim != 1:
@@ -70,76 +67,12 @@ def from_arrays(X: np.ndarray, y: Any, name: str = "arrays") -> Collection:
         )
     if len(X) != len(y):
         raise UserError(f"X has {len(X)} items and y has {len(y)}, but each item needs one entry of y (-1 = unlabeled)")
-    items, modality = as_items(X)
+    items, modality = from_array(X, reading)
     if len(X) == 1:
         raise UserError("X holds one item (n_samples=1), but training needs labeled and unlabeled ones: give more rows")
     labels, classes = encode_labels(y)
     names = tuple(str(number) for number in range(len(X)))
     return Collection(name, items, labels, classes, modality, names, labels, classes)
-
-
-def as_items(X: np.ndarray) -> tuple[np.ndarray, Modality]:
-    """Rows for the store's place in a Collection, and the modality that fits them."""
-    X = check_numbers(X)
-    if X.ndim < 2:
-        raise UserError(
-            f"X of shape {X.shape} has no columns: Reshape your data with X.reshape(-1, 1) if they are items of one "
-            "feature, or with X.reshape(1, -1) if they are one item"
-        )
-    if len(X) == 0:
-        raise UserError("X holds no item, but some are needed: give an array with at least one row")
-    if X.ndim == 2 and X.shape[1] == 0:
-        raise UserError(
-            f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give at least one column"
-        )
-    if X.ndim == 2:
-        items = check_features(X)
-        return items, Features.of(items)
-    if X.ndim in (3, 4) and X.dtype == np.uint8 and (X.ndim == 3 or X.shape[3] in (1, 3)) and X.shape[1] == X.shape[2]:
-        planes = X[:, None] if X.ndim == 3 else X.transpose(0, 3, 1, 2)
-        items = np.ascontiguousarray(np.broadcast_to(planes, (len(X), 3, *X.shape[1:3])))
-        return items, Image(X.shape[1]).fitted(items)
-    if X.ndim == 3 and X.dtype != np.uint8 and X.shape[1] >= SHORTEST and 0 < X.shape[2] != X.shape[1]:
-        items = np.ascontiguousarray(check_features(X).transpose(0, 2, 1))
-        return items, Series(tuple(str(number + 1) for number in range(X.shape[2])), X.shape[1]).fitted(items)
-    raise UserError(
-        f"X of shape {X.shape} and type {X.dtype} is neither vectors (N x D), nor square uint8 pictures "
-        f"(N x H x H or N x H x H x 3), nor series (N x T x C, T at least {SHORTEST} and other than C): "
-        "reshape or convert it"
-    )
-
-
-def check_numbers(X: np.ndarray) -> np.ndarray:
-    """X with a numeric type; objects are taken where all of them are numbers, as in a table of mixed columns."""
-    if X.dtype.kind == "c":
-        raise UserError(
-            f"Complex data not supported: X is of type {X.dtype}, but features must be real; give X.real or abs(X)"
-        )
-    if X.dtype.kind == "O":
-        other = next((value for value in X.flat if not isinstance(value, numbers.Real | np.bool_)), X)
-        if other is not X:
-            raise UserError(
-                f"X of type object holds {other!r} of type {type(other).__name__}, but features must be numbers: "
-                "convert or remove it"
-            )
-        return X.astype(np.float64)
-    if X.dtype.kind not in "biuf":
-        raise UserError(f"X of type {X.dtype} is not numeric, but features must be numbers: convert it to float")
-    return X
-
-
-def check_features(X: np.ndarray) -> np.ndarray:
-    """X as float32; a value that is not a finite number is refused with its place."""
-    with np.errstate(over="ignore"):  # beyond float32: infinite, and refused below
-        items = np.asarray(X, dtype=np.float32)
-    bad = ~np.isfinite(items)
-    if bad.any():
-        row, column, *_ = np.argwhere(bad)[0].tolist()
-        raise UserError(
-            f"X holds {int(bad.sum())} values that are not finite numbers, the first in row {row}, column {column}: "
-            "remove or fill in every NaN and infinity"
-        )
-    return items
 
 
 def encode_labels(y: Any) -> tuple[Labels, tuple[str, ...]]:

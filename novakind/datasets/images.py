@@ -1,4 +1,4 @@
-"""Data sets by name, completely labeled: which of their classes are novel is decided by --known.
+"""Data sets of pictures.
 
 They lie under one folder, the data root, in an official layout or as the one file that `novakind data` makes.
 """
@@ -6,7 +6,6 @@ They lie under one folder, the data root, in an official layout or as the one fi
 from __future__ import annotations
 
 import gzip
-import os
 import pickle
 import zlib
 from collections.abc import Callable
@@ -18,11 +17,10 @@ import numpy as np
 from jaxtyping import Bool, UInt8
 
 from novakind.data.collection import Collection, Labels, from_arrays
-from novakind.data.files import Reading
-from novakind.datasets.sensors import SENSORS
-from novakind.datasets.videos import ACTIONS
+from novakind.data.files import Watch, quiet
+from novakind.data.source import data_root
 from novakind.errors import UserError
-from novakind.modality.image import Image
+from novakind.modality.image import Image, ImageReading
 
 CLASSES = {
     name: tuple(classes.split(", "))  # in their official order
@@ -49,19 +47,16 @@ class Pictures(NamedTuple):
 Part = tuple[np.ndarray, np.ndarray]
 
 
-def data_root(given: str = "") -> Path:
-    """The folder of all data sets: as given, else NOVAKIND_DATA, else ~/.cache/novakind."""
-    return Path(given or os.environ.get("NOVAKIND_DATA", "") or "~/.cache/novakind").expanduser()
-
-
-def is_named(data: str, root: Path) -> bool:
-    """Whether `data` names a data set: a file or folder of that name goes first, unless it is the data set's own."""
-    return data in DATASETS and (not Path(data).exists() or Path(data).resolve() == (root / data).resolve())
-
-
-def digits() -> Collection:
+def digits(root: Path, reading: ImageReading, watch: Watch = quiet) -> Collection:
     """scikit-learn's handwritten digits."""
-    return from_arrays(*digit_pictures(), "digits")
+    as_they_are("digits", reading)
+    return from_arrays(*digit_pictures(), "digits", reading)
+
+
+def as_they_are(name: str, reading: ImageReading) -> None:
+    """Refuse another size: these pictures have one."""
+    if reading.size:
+        raise UserError(f"--size {reading.size} is for files, and {name} holds pictures of one size: leave it out")
 
 
 def digit_pictures() -> tuple[np.ndarray, np.ndarray]:
@@ -72,12 +67,13 @@ def digit_pictures() -> tuple[np.ndarray, np.ndarray]:
     return np.round(X * (255 / 16)).astype(np.uint8).reshape(-1, 8, 8), y
 
 
-def load_named(name: str, root: Path) -> Collection:
+def load(name: str, root: Path, reading: ImageReading, watch: Watch = quiet) -> Collection:
     """The first of the data set's layouts that is there, with its official classes and test part."""
+    as_they_are(name, reading)
     places = PLACES[name](root)
     for file, read in places:
         if file.exists():
-            return collect(name, read(file))
+            return collect(name, read(file), reading)
     command = f"novakind data {name}" + ("" if root == data_root() else f" --data-root {root}")
     raise UserError(
         f"{name} is not in {root}, run: {command} (or put {OFFICIAL[name]} there; "
@@ -85,7 +81,7 @@ def load_named(name: str, root: Path) -> Collection:
     )
 
 
-def collect(name: str, pictures: Pictures) -> Collection:
+def collect(name: str, pictures: Pictures, reading: ImageReading) -> Collection:
     """A Collection in which every item is labeled and the official test part is marked."""
     images, labels, test = pictures
     classes = CLASSES[name]
@@ -94,7 +90,7 @@ def collect(name: str, pictures: Pictures) -> Collection:
     items = images if images.ndim == 4 else np.repeat(images[:, None], 3, axis=1)  # grey: three equal planes
     numbers = np.where(test, np.cumsum(test), np.cumsum(~test)) - 1
     paths = tuple(f"{'test' if held else 'train'}/{number}" for held, number in zip(test, numbers, strict=True))
-    modality = Image(items.shape[2]).fitted(items[: np.count_nonzero(~test)])
+    modality = Image(items.shape[2], flips=reading.flips).fitted(items[: np.count_nonzero(~test)])
     return Collection(name, items, labels, classes, modality, paths, labels, classes, official_test=test)
 
 
@@ -242,9 +238,3 @@ def unpickle_batch(file: Path) -> Part:
 
 
 PLACES = {"cifar10": cifar10_places, "fashion-mnist": fashion_mnist_places}
-DATASETS: dict[str, Callable[[Path, Reading], Collection]] = {
-    "digits": lambda root, reading: digits(),
-    **{name: lambda root, reading, name=name: load_named(name, root) for name in PLACES},
-    **SENSORS,
-    **ACTIONS,
-}

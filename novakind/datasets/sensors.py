@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from novakind.data.collection import SHORTEST, Collection
-from novakind.data.files import Reading, read_arrays, samples
+from novakind.data.collection import Collection
+from novakind.data.files import Watch, quiet
+from novakind.data.paths import read_arrays
 from novakind.errors import UnreadableError, UserError
 from novakind.modality.recordings import clean, cut, read_recording, remove_gravity, resample
-from novakind.modality.series import Series
+from novakind.modality.series import Series, SeriesReading
 
 AXES = ("x", "y", "z")
 MOBIACT = {
@@ -45,7 +46,7 @@ FALLS = (
     *("FallingForw", "FallingRight", "FallingBack", "HittingObstacle", "FallingWithPS", "FallingBackSC"),
     *("Syncope", "FallingLeft"),
 )
-CUTTING = Reading(window="5s", hop="0.2s", rate=25.0)
+CUTTING = SeriesReading(window="5s", hop="0.2s", rate=25.0)
 
 
 class Trial(NamedTuple):
@@ -66,12 +67,12 @@ class Published:
     classes: tuple[str, ...]
     channels: tuple[str, ...]
     unit: str
-    cutting: Reading = CUTTING
+    cutting: SeriesReading = CUTTING
     each: int = 0
     """At most so many windows of one person's activity, spread evenly over the recordings; 0: all of them."""
 
 
-def mobiact(root: Path, reading: Reading) -> Collection:
+def mobiact(root: Path, reading: SeriesReading, watch: Watch = quiet) -> Collection:
     """MobiAct's nine activities of daily living; a phone in a trouser pocket, 50 people, gravity included.
 
     Sitting down and stepping into a car are over within six seconds: windows of five hold most of it, and people stand
@@ -85,7 +86,7 @@ def mobiact(root: Path, reading: Reading) -> Collection:
     return collect(published, places, reading)
 
 
-def usc_had(root: Path, reading: Reading) -> Collection:
+def usc_had(root: Path, reading: SeriesReading, watch: Watch = quiet) -> Collection:
     """USC-HAD: twelve activities, 14 people with accelerometer and gyroscope at the hip."""
     channels = tuple(f"{sensor} {axis}" for sensor in ("acceleration", "turn") for axis in AXES)
     places: list[tuple[Path, Callable[[Path], Iterator[Trial]]]] = [
@@ -96,17 +97,17 @@ def usc_had(root: Path, reading: Reading) -> Collection:
     return collect(published, places, reading)
 
 
-def shar(root: Path, reading: Reading) -> Collection:
+def shar(root: Path, reading: SeriesReading, watch: Watch = quiet) -> Collection:
     """UniMiB SHAR's nine activities of daily living, from the trials as they were recorded."""
-    cutting = Reading(window="3s", hop="1.5s", rate=30.0, gravity="remove")
+    cutting = SeriesReading(window="3s", hop="1.5s", rate=30.0, gravity="remove")
     published = Published("shar", DAILY, AXES, "m/s²", cutting)
     return collect(published, [(folder / "full_data.mat", full_data) for folder in shar_folders(root)], reading)
 
 
-def shar_windows(kind: str, root: Path, reading: Reading) -> Collection:
+def shar_windows(kind: str, root: Path, reading: SeriesReading, watch: Watch = quiet) -> Collection:
     """UniMiB SHAR's own windows of 151 samples around a peak: kind acc (all classes), adl or fall."""
     name = f"shar-{kind}"
-    if reading != Reading():
+    if reading != SeriesReading():
         raise UserError(f"{name} holds windows that are cut already: leave --window, --hop, --rate and --gravity out")
     file = find(name, [folder / f"{kind}_data.mat" for folder in shar_folders(root)])
     rows = np.asarray(variable(file, f"{kind}_data"), dtype=np.float32)
@@ -127,20 +128,15 @@ def shar_folders(root: Path) -> list[Path]:
 
 
 def collect(
-    published: Published, places: list[tuple[Path, Callable[[Path], Iterator[Trial]]]], reading: Reading
+    published: Published, places: list[tuple[Path, Callable[[Path], Iterator[Trial]]]], reading: SeriesReading
 ) -> Collection:
     """Windows of all trials, from the first place that exists."""
     place = find(published.name, [place for place, _ in places])
-    if reading.size:
-        raise UserError(f"--size {reading.size} is for pictures, and {published.name} holds recordings: leave it out")
-    given = {key: value for key, value in vars(reading).items() if value != getattr(Reading(), key)}
+    given = {key: value for key, value in vars(reading).items() if value != getattr(SeriesReading(), key)}
     reading = replace(published.cutting, **given)
     if "window" in given and "hop" not in given:
         reading = replace(reading, hop="")
-    length = samples("--window", reading.window, reading.rate)
-    hop = samples("--hop", reading.hop, reading.rate) if reading.hop else max(1, length // 2)
-    if length < SHORTEST or hop < 1:
-        raise UserError(f"--window {reading.window} and --hop {reading.hop} are too short: give --window 3s --hop 1.5s")
+    length, hop = reading.cutting(reading.rate)
     rows, marks, paths = [], [], []
     for trial in dict(places)[place](place):
         for start, window in cut(prepared(trial, reading), length, hop):
@@ -167,7 +163,7 @@ def spread(marks: Int[np.ndarray, "windows marks"], each: int) -> list[int]:
     return sorted(chosen)
 
 
-def prepared(trial: Trial, reading: Reading) -> Float[np.ndarray, "time channels"]:
+def prepared(trial: Trial, reading: SeriesReading) -> Float[np.ndarray, "time channels"]:
     values = resample(clean(trial.values, trial.rate), trial.rate, reading.rate)
     return remove_gravity(values, reading.rate) if reading.gravity == "remove" else values
 
@@ -272,7 +268,7 @@ def variable(file: Path, name: str) -> Any:
         raise UserError(f"{file} cannot be read ({error}): put the official file there again") from None
 
 
-SENSORS: dict[str, Callable[[Path, Reading], Collection]] = {
+SENSORS: dict[str, Callable[[Path, SeriesReading, Watch], Collection]] = {
     "mobiact": mobiact,
     "usc-had": usc_had,
     "shar": shar,

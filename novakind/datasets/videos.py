@@ -10,8 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,13 +20,12 @@ import numpy as np
 from jaxtyping import Bool
 
 from novakind.data.collection import Collection, Labels
-from novakind.data.files import VIDEOS, Reading, Watch, as_video, refuse
+from novakind.data.files import Watch, quiet
 from novakind.data.store import decode
-from novakind.disk import locked
 from novakind.errors import UserError
-from novakind.modality.video import Video
+from novakind.modality.video import Video, VideoReading
 
-CLIPS = Reading(size=64, frames=16, fps=8.0)  # unless the user asks else
+CLIPS = VideoReading(size=64, frames=16, fps=8.0)  # unless the user asks else
 MPSC_ARL = {  # the folder of each action
     "sitting": "sitting",
     "standing": "standing",
@@ -52,11 +50,7 @@ class Shot(NamedTuple):
     """Beside the action: who, when, from where."""
 
 
-def quiet(done: int, total: int) -> None:
-    """Nobody hears of progress."""
-
-
-def ucf101(part: int, root: Path, reading: Reading, watch: Watch = quiet) -> Collection:
+def ucf101(part: int, root: Path, reading: VideoReading, watch: Watch = quiet) -> Collection:
     """UCF101: clips from the web, those of its 101 actions that are there; the official test part of list `part`.
 
     `UCF-101/<Class>/v_<Class>_gNN_cNN.avi` and beside it `ucfTrainTestlist`, in the data root or up to two folders
@@ -82,7 +76,7 @@ def stem(line: str) -> str:
     return line.split()[0].rsplit(".", 1)[0].lower()
 
 
-def mpsc_arl(root: Path, reading: Reading, watch: Watch = quiet) -> Collection:
+def mpsc_arl(root: Path, reading: VideoReading, watch: Watch = quiet) -> Collection:
     """MPSC-ARL: ten actions, each filmed by three cameras at the same time.
 
     `mpsc-arl/<action>/<subject>_<take>_<view>.mp4` in the data root or up to two folders below; the folders of the
@@ -106,17 +100,22 @@ def collect(
     shots: Sequence[Shot],
     actions: Sequence[str],
     kinds: Sequence[str],
-    reading: Reading,
+    reading: VideoReading,
     watch: Watch,
     test: Bool[np.ndarray, " shots"] | None = None,
 ) -> Collection:
     """The videos that can be read, of the actions that are there, in the official order; `kinds` names the marks."""
     if not shots:
         raise UserError(f"{folder} holds no video of {name}: put its official files there again")
-    modality = choose(name, reading)
+    modality = choose(reading)
     files, names = [folder / shot.path for shot in shots], [shot.path for shot in shots]
-    with alone(store_of(folder, modality)) as store:
+    store = store_of(folder, modality)
+    try:
         stored = decode(files, names, store, modality, watch)
+    except OSError as error:
+        raise UserError(
+            f"{store} cannot be written ({error.strerror}): name a folder for decoded videos by NOVAKIND_CACHE"
+        ) from None
     if not stored.kept:
         raise UserError(
             f"none of the {len(files)} videos in {folder} can be read (the first, {names[0]}: "
@@ -159,31 +158,17 @@ def as_numbers(keys: Sequence[tuple[object, ...]]) -> Labels:
     return np.array([order[key] for key in keys])
 
 
-def choose(name: str, reading: Reading) -> Video:
+def choose(reading: VideoReading) -> Video:
     """As asked for, and else 16 frames of 64 pixels, 8 a second."""
-    refuse(reading, ("window", "hop", "rate", "gravity"), f"is for recordings, and {name} holds videos")
-    given = {key: value for key, value in vars(reading).items() if value}
-    return as_video(replace(CLIPS, **given))
+    given = {key: value for key, value in vars(reading).items() if value or isinstance(value, bool)}
+    return replace(CLIPS, **given).kept()
 
 
 def store_of(folder: Path, modality: Video) -> Path:
     """Where the decoded videos of a folder are kept."""
     cache = Path(os.environ.get("NOVAKIND_CACHE", "") or "~/.cache/novakind").expanduser()
-    what = repr((str(folder.resolve()), modality.settings()))
+    what = repr((str(folder.resolve()), modality.decoding()))
     return cache / "stores" / hashlib.sha256(what.encode(errors="surrogateescape")).hexdigest()[:16]
-
-
-@contextmanager
-def alone(store: Path) -> Iterator[Path]:
-    """The store while no other process writes to it: a second one waits, and then finds everything decoded."""
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(locked(store, wait=True))
-        except OSError as error:
-            raise UserError(
-                f"{store} cannot be written ({error.strerror}): name a folder for decoded videos by NOVAKIND_CACHE"
-            ) from None
-        yield store
 
 
 def find(name: str, root: Path, folder: str) -> Path:
@@ -199,7 +184,7 @@ def find(name: str, root: Path, folder: str) -> Path:
 
 
 def videos_below(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.glob("*/*") if file.suffix.lower() in VIDEOS)
+    return sorted(file for file in folder.glob("*/*") if file.suffix.lower() in Video.endings)
 
 
 def read_lines(file: Path) -> list[str]:
@@ -211,7 +196,7 @@ def read_lines(file: Path) -> list[str]:
         raise UserError(f"{file} cannot be read ({reason}): put the official lists there") from None
 
 
-ACTIONS: dict[str, Callable[..., Collection]] = {
+VIDEOS: dict[str, Callable[..., Collection]] = {
     "ucf101": partial(ucf101, 1),
     "ucf101-02": partial(ucf101, 2),
     "ucf101-03": partial(ucf101, 3),

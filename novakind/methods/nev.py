@@ -6,8 +6,8 @@ classes each must decide for one, while every class must vary over the batch as 
 Two views of an item must have like embeddings. All in one stage.
 
 Departures: encoder, head, optimiser and views are those of all methods here; the published experiments are on videos.
-The weights of entropy and variance are ours (LOG.md says how): at 1 each, entropy wins before the classes have parted,
-and all items end in one.
+The weights of entropy and variance are ours (experiments/LOG.md says how): at 1 each, entropy wins before the classes
+have parted, and all items end in one.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ Labeled items learn their class. Unlabeled ones have no target, but their predic
 draws from the prior: the right mean (kl) and covariance (var), and the same decisive answer for two views of an item.
 
 Departures: by default a sharpened, stopped target in the swapped prediction stands in for the entropy term
-(LOG.md compares them). Every form of the paper is a weight away; `--preset paper` sets them. With `--heads` above 1
-several heads, each with an embedding of its own, learn side by side on the encoder that they share. The head with the
-lowest loss over the last epoch is kept.
+(experiments/LOG.md compares them). Every form of the paper is a weight away; `--preset paper` sets them. With `--heads`
+above 1 several heads, each with an embedding of its own, learn side by side on the encoder that they share. The head
+with the lowest loss over the last epoch is kept.
 """
 
 from __future__ import annotations

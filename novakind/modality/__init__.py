@@ -1,16 +1,25 @@
-"""What differs between kinds of data, and only that: how to read an item, batch it, vary it and show it."""
+"""Kinds of data: each one class in one file, which knows its endings, options, presets, reading, views and showing.
+
+A new kind is a class with the members of `Modality` and one line in KINDS. Nothing outside this package asks which kind
+it has.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from novakind.errors import UserError
+from novakind.modality.display import Display
 from novakind.modality.features import Features
 from novakind.modality.image import Image
+from novakind.modality.numbers import numeric
 from novakind.modality.series import Series
 from novakind.modality.video import Video
 
@@ -20,12 +29,40 @@ class Modality(Protocol):
     """An item is one row of an array: decoded once, kept compact, turned into floats a batch at a time."""
 
     kind: str
+    noun: str
+    """What its items are called, in the plural."""
+    example: str
+    """Files that can be given, for advice."""
+    arrays: str
+    """Arrays that can be given, for advice; "" where there are none."""
+    endings: frozenset[str]
+    """Of its files, in lower case, with the point."""
     dtype: str
     """Of a row as it is kept, as numpy names it."""
+    Reading: type
+    """The options of how items are read and seen: a dataclass of settings."""
+    Views: type
+    """How an item may vary without leaving its class: a dataclass of settings, with `at(progress)`."""
+    presets: dict[str, dict[str, Any]]
+    """Settings that belong together, by dotted name; the first preset is the default one."""
+
+    @classmethod
+    def survey(cls, files: Sequence[Path], reading: Any) -> Modality:
+        """How these files are read: as asked for, and else as most of them suggest."""
+        ...
+
+    @classmethod
+    def from_array(cls, X: np.ndarray, reading: Any) -> tuple[np.ndarray, Modality] | None:
+        """The rows of an array and how they are seen; None for an array of another kind."""
+        ...
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of one row, as it is kept."""
+        ...
+
+    def decoding(self) -> dict[str, Any]:
+        """What decides about the bytes of a decoded row, as plain JSON: rows decoded otherwise are not valid."""
         ...
 
     def fitted(self, rows: np.ndarray) -> Modality:
@@ -39,20 +76,32 @@ class Modality(Protocol):
         """
         ...
 
+    def check(self, views: Any, rows: Iterable[np.ndarray]) -> None:
+        """Refuse views that do not go with how items are seen, or items (some rows) of which nothing would be seen."""
+        ...
+
     def collate(self, rows: np.ndarray) -> Tensor:
         """Rows as a float batch, not yet normalised."""
         ...
 
     def augment(self, batch: Tensor, policy: Any, generator: torch.Generator) -> Tensor:
-        """Vary each item at random in ways that keep its class, under the policy of this kind of data."""
+        """Vary each item at random in ways that keep its class: by the views at this point of the training."""
         ...
 
     def normalise(self, batch: Tensor) -> Tensor:
         """The batch as the encoder wants it: centred, scaled, in the fastest memory layout."""
         ...
 
-    def thumbnail(self, row: np.ndarray) -> bytes | None:
-        """A small picture (PNG) of the item, or None where there is nothing to see."""
+    def faces(self, x: Tensor) -> list[Tensor]:
+        """The normalised batches over which a prediction is the mean: the items, and perhaps their mirror images."""
+        ...
+
+    def display(self, row: Callable[[int], np.ndarray]) -> Display:
+        """What there is to see of the items: pictures, courses of series, or clips; `row(i)` is item i."""
+        ...
+
+    def caution(self, about: str) -> str:
+        """Advice of this kind of data about "weights" or "doubt", to be added to a message; "" where there is none."""
         ...
 
     def settings(self) -> dict[str, Any]:
@@ -60,7 +109,44 @@ class Modality(Protocol):
         ...
 
 
-KINDS: dict[str, Any] = {"image": Image, "features": Features, "series": Series, "video": Video}
+if TYPE_CHECKING:
+    Kind = type[Modality]
+else:
+    Kind = type  # a protocol with attributes cannot be checked while running
+
+KINDS: dict[str, Kind] = {"image": Image, "video": Video, "series": Series, "features": Features}
+FALLBACK = Image  # for files of which most have an ending that nobody claims: reading them says what is wrong
+
+
+def kind_of_files(names: Iterable[str | Path]) -> Kind:
+    """The kind of data that has the endings of more than half of the files."""
+    endings = Counter(Path(name).suffix.lower() for name in names)
+    for kind in KINDS.values():
+        if 2 * sum(endings[ending] for ending in kind.endings) > endings.total():
+            return kind
+    return FALLBACK
+
+
+def from_array(X: np.ndarray, reading: Any = None) -> tuple[np.ndarray, Modality]:
+    """Rows and modality of an array, by its shape and type; `reading` is that of its kind, None its default."""
+    X = numeric(X)
+    if X.ndim < 2:
+        raise UserError(
+            f"X of shape {X.shape} has no columns: Reshape your data with X.reshape(-1, 1) if they are items of one "
+            "feature, or with X.reshape(1, -1) if they are one item"
+        )
+    if len(X) == 0:
+        raise UserError("X holds no item, but some are needed: give an array with at least one row")
+    if X.ndim == 2 and X.shape[1] == 0:
+        raise UserError(
+            f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give at least one column"
+        )
+    for kind in KINDS.values():
+        found = kind.from_array(X, reading if isinstance(reading, kind.Reading) else kind.Reading())
+        if found is not None:
+            return found
+    known = [kind.arrays for kind in KINDS.values() if kind.arrays]
+    raise UserError(f"X of shape {X.shape} and type {X.dtype} is neither {', nor '.join(known)}: reshape or convert it")
 
 
 def from_settings(settings: dict[str, Any]) -> Modality:

@@ -3,78 +3,137 @@
 from __future__ import annotations
 
 import io
-import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-from jaxtyping import Float, Int
 from PIL import Image as Pillow
 from PIL import ImageOps
 from torch import Tensor
 
-from novakind.errors import UnreadableError
+from novakind.errors import UnreadableError, UserError
+from novakind.modality.display import Pictures
+from novakind.modality.paper import PAPER
+from novakind.modality.pixels import (
+    ImageViews,
+    alter,
+    blur,
+    crop_and_turn,
+    cut_out,
+    pick,
+    recolour,
+    shift_and_flip,
+    solarize,
+)
+from novakind.settings import Pixels, check
 
-Batch = Float[Tensor, "batch 3 height width"]
-Views = Float[Tensor, "batch 3 high wide"]
-GREY = torch.tensor([0.299, 0.587, 0.114])
+MIRRORED = "--flips predicts an item and its mirror image alike, but --no-views.flip keeps them apart: give --no-flips"
+
+# glyphs: digits, letters, symbols: no mirroring, no colour, slight turns and crops; small pictures, so smaller batches.
+# fast: small photographs (CIFAR-10) on CPUs, half an hour on two cores. paper: ResNet-18 with its authors' stem.
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "glyphs": {
+        "batch": 128,
+        "optim.lr": 0.2,
+        "views.flip": False,
+        "views.crop": 0.7,
+        "views.rotate": 12.0,
+        **dict.fromkeys(("views.jitter", "views.grey", "views.blur", "views.solarize", "views.cutout"), 0.0),
+    },
+    "fast": {
+        "encoder": "fastnet-wide",
+        "epochs": 15,
+        "val": 0.04,
+        "ema": 0.98,
+        "heads": 4,
+        "reading.flips": True,
+        "objective.ce": 2.5,
+        "objective.novel_mass": 0.5,
+        "objective.soft_start": 0.3,
+        "optim.name": "muon",
+        "optim.lr": 0.1,
+        "optim.weight_decay": 0.01,
+        "views.crop": 0.7,
+        "views.jitter": 0.2,
+        "views.small": 24,
+        "views.mild_from": 0.6,
+    },
+    "paper": {**PAPER, "encoder": "resnet18-cifar-pool", "views.crop": 0.2},
+}
 
 
 @dataclass(frozen=True)
-class ImageAugment:
-    """How a picture may vary without leaving its class. Turn off what would change the class: a flipped 2 is no 2."""
+class ImageReading:
+    """How pictures are read and seen."""
 
-    strength: Literal["strong", "weak", "none"] = "strong"
-    """strong: everything below; weak: shift and flip alone; none: the picture as it is."""
-    flip: bool = True
-    """Mirror left and right."""
-    crop: float = 0.5
-    """Smallest share of the picture's area that a random crop keeps."""
-    rotate: float = 0.0
-    """Largest rotation, in degrees."""
-    jitter: float = 0.4
-    """How far brightness, contrast and saturation stray: 0.4 is from 60 % to 140 %."""
-    grey: float = 0.1
-    """Chance of losing all colour."""
-    blur: float = 0.1
-    """Chance of a light blur."""
-    solarize: float = 0.1
-    """Chance of inverting the bright half of the tones."""
-    cutout: float = 0.3
-    """Chance of a grey square over up to a quarter of the area."""
-    small: int = 0
-    """Side in pixels of the views in the first part of the training, which saves time; 0: full size throughout."""
-    small_until: float = 0.6
-    """How large that part is, from 0 to 1."""
-    mild_from: float = 1.0
-    """From this share of the training on, when clusters have formed, views are mild: no change of colour, no blur."""
-    mild_crop: float = 0.8
-    """Smallest share of the area that a crop keeps then."""
+    size: Pixels = 0
+    """Side of the pictures in pixels; 0 chooses by the files, at most 64."""
+    flips: bool = False
+    """Predict a picture as the mean over it and its mirror image; takes twice the time, and not for letters."""
 
-    def at(self, progress: float) -> ImageAugment:
-        """The same at this point of the training, from 0 to 1."""
-        policy = self if progress < self.small_until else replace(self, small=0)
-        if progress < self.mild_from:
-            return policy
-        crop = max(self.crop, self.mild_crop)
-        return replace(policy, crop=crop, jitter=0.0, grey=0.0, blur=0.0, solarize=0.0)
+    def __post_init__(self) -> None:
+        check(self)
+        check_side(self.size)
+
+
+def check_side(size: int) -> None:
+    """Pictures below 8 pixels show nothing."""
+    if 0 < size < 8:
+        raise UserError(f"--size {size} is out of range, it must be from 8 to 1024: give --size 64, or leave it out")
 
 
 @dataclass(frozen=True)
 class Image:
-    """Square RGB pictures of `size` pixels; `mean` and `std` are the channel statistics that normalise a batch."""
+    """Square RGB pictures of `size` pixels; `mean` and `std` are the channel statistics that normalise a batch.
+
+    With `flips` a prediction is the mean over a picture and its mirror image.
+    """
 
     size: int
     mean: tuple[float, ...] = (0.5, 0.5, 0.5)
     std: tuple[float, ...] = (0.25, 0.25, 0.25)
 
+    flips: bool = False
+
     kind = "image"
+    noun = "pictures"
+    example = "pictures such as PNG or JPEG"
+    arrays = "square uint8 pictures (N x H x H or N x H x H x 3)"
+    endings = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm"})
     dtype = "uint8"
+    Reading = ImageReading
+    Views = ImageViews
+    presets = PRESETS
+
+    @classmethod
+    def survey(cls, files: Sequence[Path], reading: ImageReading) -> Image:
+        """The median short side of some of the pictures, between 8 and 64 pixels: more is slow on a CPU."""
+        if reading.size:
+            return cls(reading.size, flips=reading.flips)
+        sides = []
+        for file in files[:: max(1, len(files) // 50)]:
+            try:
+                sides.append(min(open_rgb(file).size))
+            except (UnreadableError, OSError, Pillow.DecompressionBombError):
+                continue
+        return cls(int(np.clip(np.median(sides), 8, 64)) if sides else 64, flips=reading.flips)
+
+    @classmethod
+    def from_array(cls, X: np.ndarray, reading: ImageReading) -> tuple[np.ndarray, Image] | None:
+        if X.dtype != np.uint8 or X.ndim not in (3, 4) or X.shape[1] != X.shape[2]:
+            return None
+        if X.ndim == 4 and X.shape[3] not in (1, 3):
+            return None
+        if reading.size:
+            raise UserError(f"--size {reading.size} is for files, and X holds pictures of one size: leave it out")
+        planes = X[:, None] if X.ndim == 3 else X.transpose(0, 3, 1, 2)
+        items = np.ascontiguousarray(np.broadcast_to(planes, (len(X), 3, *X.shape[1:3])))
+        return items, cls(X.shape[1], flips=reading.flips).fitted(items)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -84,12 +143,20 @@ class Image:
         """The same with the channel means and deviations of (at most 5,000 of) the rows."""
         some = rows[:: max(1, len(rows) // 5000)].astype(np.float32) / 255
         mean, std = some.mean((0, 2, 3), dtype=np.float64), some.std((0, 2, 3), dtype=np.float64)
-        return Image(self.size, tuple(mean.round(4).tolist()), tuple(np.maximum(std, 0.01).round(4).tolist()))
+        return replace(self, mean=tuple(mean.round(4).tolist()), std=tuple(np.maximum(std, 0.01).round(4).tolist()))
 
     def read(self, path: Path) -> list[tuple[str, np.ndarray]]:
         """Upright, in RGB, scaled to cover the square and cropped at the centre: uint8 (3, size, size)."""
-        picture = ImageOps.fit(open_rgb(path), (self.size, self.size), Pillow.Resampling.BILINEAR)
+        picture = ImageOps.fit(open_rgb(path, max(512, self.size)), (self.size, self.size), Pillow.Resampling.BILINEAR)
         return [("", np.ascontiguousarray(np.asarray(picture, dtype=np.uint8).transpose(2, 0, 1)))]
+
+    def decoding(self) -> dict[str, Any]:
+        return {"kind": self.kind, "size": self.size}
+
+    def check(self, views: ImageViews, rows: Iterable[np.ndarray]) -> None:
+        """Predicting a picture and its mirror image alike goes only where mirroring keeps the class."""
+        if self.flips and not views.flip:
+            raise UserError(MIRRORED)
 
     def collate(self, rows: np.ndarray) -> Tensor:
         """Tones from 0 to 1."""
@@ -100,7 +167,7 @@ class Image:
         mean, std = torch.tensor(self.mean).view(3, 1, 1), torch.tensor(self.std).view(3, 1, 1)
         return torch.addcmul(-mean / std, batch, 1 / std).contiguous(memory_format=torch.channels_last)
 
-    def augment(self, batch: Tensor, policy: ImageAugment, generator: torch.Generator) -> Tensor:
+    def augment(self, batch: Tensor, policy: ImageViews, generator: torch.Generator) -> Tensor:
         if policy.strength == "none":
             return batch
         if policy.strength == "weak":
@@ -112,6 +179,15 @@ class Image:
             alter(batch, pick(len(batch), chance, generator), change)
         return cut_out(batch, policy, generator)
 
+    def faces(self, x: Tensor) -> list[Tensor]:
+        return [x, x.flip(-1)] if self.flips else [x]
+
+    def display(self, row: Callable[[int], np.ndarray]) -> Pictures:
+        return Pictures(lambda item: self.thumbnail(row(item)))
+
+    def caution(self, about: str) -> str:
+        return ""
+
     def thumbnail(self, row: np.ndarray) -> bytes | None:
         buffer = io.BytesIO()
         Pillow.fromarray(np.ascontiguousarray(row.transpose(1, 2, 0))).save(buffer, "PNG")
@@ -121,13 +197,13 @@ class Image:
         return {"kind": self.kind, **asdict(self)}
 
 
-def open_rgb(path: Path) -> Pillow.Image:
+def open_rgb(path: Path, side: int = 512) -> Pillow.Image:
     """The picture as a person sees it: turned by its EXIF tag, 16-bit tones scaled, transparency laid on white."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow warns of odd metadata in files that it reads well
             with Pillow.open(path) as file:
-                file.draft("RGB", (512, 512))  # large JPEGs decode at a fraction of their size
+                file.draft("RGB", (side, side))  # large JPEGs decode at a fraction of their size
                 picture = ImageOps.exif_transpose(file)
                 if picture.mode.startswith(("I", "F")):
                     return from_deep(picture).convert("RGB")
@@ -149,105 +225,3 @@ def from_deep(picture: Pillow.Image) -> Pillow.Image:
     if picture.mode != "F" and 255 < high <= 65535:
         low, high = 0.0, 65535.0
     return Pillow.fromarray(np.uint8(255 * (np.where(valid, tones, low) - low) / max(high - low, 1e-12)))
-
-
-def pick(count: int, chance: float, generator: torch.Generator) -> Tensor:
-    """The numbers of those items, out of `count`, that the chance falls on."""
-    return (torch.rand(count, generator=generator) < chance).nonzero()[:, 0]
-
-
-def alter(batch: Tensor, chosen: Int[Tensor, " some"], change: Callable[[Tensor], Tensor]) -> None:
-    """Change some items of a batch, in place."""
-    if len(chosen):
-        batch.index_copy_(0, chosen, change(batch.index_select(0, chosen)))
-
-
-def uniform(count: int, low: float, high: float, generator: torch.Generator) -> Tensor:
-    """`count` draws between `low` and `high`."""
-    return low + (high - low) * torch.rand(count, generator=generator)
-
-
-def mirror(count: int, policy: ImageAugment, generator: torch.Generator) -> Tensor:
-    """1 or -1 for each item: the direction of its horizontal axis."""
-    sign = (torch.rand(count, generator=generator) < 0.5).float() * -2 + 1
-    return sign if policy.flip else torch.ones(count)
-
-
-def resample(
-    batch: Batch, matrix: Float[Tensor, "batch 2 2"], offset: Float[Tensor, "batch 2"], side: int = 0
-) -> Views:
-    """Look up every output pixel at matrix @ place + offset (the picture spans -1 to 1), mirrored beyond the edge."""
-    theta = torch.cat([matrix, offset[:, :, None]], 2)
-    shape = [*batch.shape[:2], side, side] if side else list(batch.shape)
-    grid = F.affine_grid(theta, shape, align_corners=False)
-    return F.grid_sample(batch, grid, padding_mode="reflection", align_corners=False)
-
-
-def shift_and_flip(batch: Batch, policy: ImageAugment, generator: torch.Generator) -> Views:
-    """Whole-pixel shifts of up to an eighth of the side, so that nothing is blurred, and mirroring."""
-    count, side = len(batch), batch.shape[-1]
-    reach = side // 8
-    matrix = torch.eye(2).repeat(count, 1, 1)
-    matrix[:, 0, 0] = mirror(count, policy, generator)
-    offset = torch.randint(-reach, reach + 1, (count, 2), generator=generator) * (2 / side)
-    return resample(batch, matrix, offset, policy.small)
-
-
-def crop_and_turn(batch: Batch, policy: ImageAugment, generator: torch.Generator) -> Views:
-    """A random crop (area, aspect, place), rotated and mirrored, resized to the whole: one look-up in all."""
-    count = len(batch)
-    side = uniform(count, policy.crop, 1, generator).sqrt()
-    aspect = uniform(count, math.log(3 / 4), math.log(4 / 3), generator).mul(0.5).exp()
-    aspect = aspect.clamp(side, 1 / side)  # neither side beyond the picture's, so that the area stays as drawn
-    wide, high = side * aspect, side / aspect
-    angle = uniform(count, -1, 1, generator) * math.radians(policy.rotate)
-    cos, sin = angle.cos(), angle.sin()
-    left = wide * mirror(count, policy, generator)
-    matrix = torch.stack([cos * left, -sin * high, sin * left, cos * high], 1).view(count, 2, 2)
-    offset = torch.stack([1 - wide, 1 - high], 1) * (2 * torch.rand(count, 2, generator=generator) - 1)
-    return resample(batch, matrix, offset, policy.small)
-
-
-def recolour(batch: Batch, policy: ImageAugment, generator: torch.Generator) -> Batch:
-    """Brightness, contrast, saturation and grey are all linear in colour: one 3x3 matrix and one offset an item."""
-    matrix, brightness, contrast = draw_colours(len(batch), policy, generator)
-    middle = (batch.mean((2, 3)) @ GREY).view(-1, 1, 1) * brightness
-    tones = torch.baddbmm(((1 - contrast) * middle).expand(-1, 3, 1), matrix, batch.flatten(2))
-    return tones.clamp_(0, 1).view_as(batch)
-
-
-def draw_colours(
-    count: int, policy: ImageAugment, generator: torch.Generator
-) -> tuple[Float[Tensor, "batch 3 3"], Float[Tensor, "batch 1 1"], Float[Tensor, "batch 1 1"]]:
-    """Matrices that change colours, and the brightness and contrast in them."""
-    reach = policy.jitter
-    brightness, contrast, saturation = (
-        uniform(count, max(0, 1 - reach), 1 + reach, generator).view(count, 1, 1) for _ in range(3)
-    )
-    saturation[pick(count, policy.grey, generator)] = 0
-    to_grey = GREY.expand(3, 3)
-    return brightness * contrast * (saturation * torch.eye(3) + (1 - saturation) * to_grey), brightness, contrast
-
-
-def solarize(batch: Batch) -> Batch:
-    """Bright tones inverted."""
-    return torch.where(batch >= 0.5, 1 - batch, batch)
-
-
-def blur(batch: Batch) -> Batch:
-    """A 3 x 3 binomial filter."""
-    padded = F.pad(batch, (1, 1, 1, 1), mode="replicate")
-    across = padded[..., :-2] / 4 + padded[..., 1:-1] / 2 + padded[..., 2:] / 4
-    return across[..., :-2, :] / 4 + across[..., 1:-1, :] / 2 + across[..., 2:, :] / 4
-
-
-def cut_out(batch: Batch, policy: ImageAugment, generator: torch.Generator) -> Batch:
-    """A square of a quarter to a half of the side set to mid-grey, anywhere, also over the edge."""
-    side, chosen = batch.shape[-1], pick(len(batch), policy.cutout, generator)
-    cut, *middle = (side * torch.rand(3, len(chosen), 1, generator=generator)).unbind()
-    half = (0.125 * (side + cut)).round().clamp(min=1)
-    places = torch.arange(side)
-    rows, columns = ((places >= at.floor() - half) & (places < at.floor() + half) for at in middle)
-    square = rows[:, None, :, None] & columns[:, None, None, :]
-    alter(batch, chosen, lambda some: some.masked_fill_(square, 0.5))
-    return batch

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -14,8 +16,13 @@ from PIL import Image as Pillow
 from PIL import ImageDraw
 from torch import Tensor
 
+from novakind.errors import UserError
 from novakind.modality import warp
-from novakind.modality.recordings import read_windows
+from novakind.modality.display import Signals
+from novakind.modality.numbers import finite
+from novakind.modality.paper import PAPER
+from novakind.modality.recordings import read_windows, survey
+from novakind.settings import BelowOne, PositiveShare, Range, Share, check, first_change
 
 Batch = Float[Tensor, "batch channels time"]
 Column = Float[Tensor, "channels 1"]
@@ -23,32 +30,83 @@ Column = Float[Tensor, "channels 1"]
 SAMPLE = 5000  # rows are enough to measure means and deviations
 WIDE, HIGH, FINE = 112, 72, 3  # a thumbnail's pixels, and how many times finer it is drawn
 GROUND = "#f4f4f2"
+SHORTEST = 8  # samples of a window
 INKS = ("#2f6fd0", "#d9662b", "#2f9461", "#9a4fb5", "#c2343f", "#7d6a2c", "#1f9aa8", "#666c78")
 
 
+# sensors: recordings of body-worn sensors and the like; the device may be worn at any angle.
+PRESETS: dict[str, dict[str, Any]] = {
+    "sensors": {
+        "ema": 0.98,
+        "optim.name": "muon",
+        "optim.lr": 0.05,
+        "optim.weight_decay": 0.01,
+        "views.rotate": 180.0,
+    },
+    "default": {},
+    "paper": PAPER,
+}
+
+
 @dataclass(frozen=True)
-class SeriesAugment:
+class SeriesViews:
     """How a window of sensor data may vary without leaving its class. Turn off what would change the class: where
     lying and standing differ by orientation alone, a large turn makes them one."""
 
     strength: Literal["strong", "weak", "none"] = "strong"
     """strong: everything below; weak: jitter and scale alone; none: the window as it is."""
-    jitter: float = 0.05
+    jitter: BelowOne = 0.05
     """Standard deviation of the noise added to every sample, in units of its channel's deviation."""
-    scale: float = 0.1
+    scale: BelowOne = 0.1
     """Spread of the random factor that a sensor's values are multiplied by: 0.1 is mostly from 90 % to 110 %."""
-    rotate: float = 30.0
+    rotate: Annotated[float, Range(0, 180)] = 30.0
     """Largest turn in space, in degrees, of each sensor of three channels; 180: any orientation."""
-    time_warp: float = 0.2
+    time_warp: BelowOne = 0.2
     """How far the speed strays within a window: 0.2 is mostly from 80 % to 120 %."""
-    magnitude_warp: float = 0.2
+    magnitude_warp: BelowOne = 0.2
     """How far a sensor's gain drifts within a window: 0.2 is mostly from 80 % to 120 %."""
-    permute: float = 0.0
+    permute: Share = 0.0
     """Chance of cutting the window into two to five pieces and shuffling them."""
-    slice: float = 0.8
+    slice: PositiveShare = 0.8
     """Smallest share of the window that is kept and stretched to the full length."""
-    drop: float = 0.0
+    drop: BelowOne = 0.0
     """Chance that a sensor falls silent at its mean; at least one of them stays."""
+
+    def __post_init__(self) -> None:
+        check(self, "views.")
+
+    def at(self, progress: float) -> SeriesViews:
+        return self
+
+
+@dataclass(frozen=True)
+class SeriesReading:
+    """How recordings become items."""
+
+    window: str = ""
+    """Cut recordings into windows of this length: 3s, 500ms, or 150 for samples; without it a file is one item."""
+    hop: str = ""
+    """From the start of one window to the next, written like --window; half a window where it is not given."""
+    rate: Annotated[float, Range(0, 20_000)] = 0.0
+    """Samples per second that recordings are brought to. Those without a column of times are taken to have this rate;
+    0 takes the rate that most files have."""
+    gravity: Literal["keep", "remove"] = "keep"
+    """remove: take what is slower than 0.3 Hz out of recordings."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def cutting(self, rate: float) -> tuple[int, int]:
+        """Length and hop of the windows, in samples."""
+        length = samples("--window", self.window, rate)
+        if length < SHORTEST:
+            raise UserError(
+                f"--window {self.window} is {length} samples, but at least {SHORTEST} are needed: give a longer one"
+            )
+        hop = samples("--hop", self.hop, rate) if self.hop else max(length // 2, 1)
+        if hop < 1:
+            raise UserError(f"--hop {self.hop} is no step forward: give a time above 0, e.g. half of --window")
+        return length, hop
 
 
 @dataclass(frozen=True)
@@ -73,7 +131,36 @@ class Series:
     std: tuple[float, ...] = ()
 
     kind = "series"
+    noun = "recordings"
+    example = "CSV files with a column for each channel"
+    arrays = f"series (N x T x C, T at least {SHORTEST} and other than C)"
+    endings = frozenset({".csv", ".tsv", ".txt", ".dat"})
     dtype = "float32"
+    Reading = SeriesReading
+    Views = SeriesViews
+    presets = PRESETS
+
+    @classmethod
+    def survey(cls, files: Sequence[Path], reading: SeriesReading) -> Series:
+        """Channels, rate and length that most of the recordings have, or that are asked for."""
+        found = survey([file for file in files if file.suffix.lower() in cls.endings])
+        rate = reading.rate or found.rate or 0.0
+        if reading.window:
+            length, hop = reading.cutting(rate)
+            return cls(found.channels, length, rate, hop, reading.gravity)
+        if reading.hop:
+            raise UserError(f"--hop {reading.hop} is for recordings that are cut into windows: give --window too")
+        stretch = rate / found.rate if rate and found.rate else 1.0
+        return cls(found.channels, max(round(found.samples * stretch), 1), rate, 0, reading.gravity)
+
+    @classmethod
+    def from_array(cls, X: np.ndarray, reading: SeriesReading) -> tuple[np.ndarray, Series] | None:
+        if X.ndim != 3 or X.dtype == np.uint8 or X.shape[1] < SHORTEST or not 0 < X.shape[2] != X.shape[1]:
+            return None
+        if changed := first_change(reading):
+            raise UserError(f"{changed} is for recordings in files, and X holds series as they are: leave it out")
+        items = np.ascontiguousarray(finite(X).transpose(0, 2, 1))
+        return items, cls(tuple(str(number + 1) for number in range(X.shape[2])), X.shape[1]).fitted(items)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -97,6 +184,12 @@ class Series:
         """The windows of a recording, each with what tells it apart from the others of its file."""
         return read_windows(path, self.channels, self.rate, self.length, self.hop, self.gravity)
 
+    def decoding(self) -> dict[str, Any]:
+        return {"kind": self.kind, **{key: value for key, value in asdict(self).items() if key not in ("mean", "std")}}
+
+    def check(self, views: SeriesViews, rows: Iterable[np.ndarray]) -> None:
+        """All views go with series."""
+
     def collate(self, rows: np.ndarray) -> Tensor:
         """The values in their own unit."""
         return torch.from_numpy(np.array(rows, dtype=np.float32))  # a copy: the store's rows are read-only
@@ -106,7 +199,7 @@ class Series:
         mean, std = self.statistics()
         return (batch - mean).div_(std).contiguous()
 
-    def augment(self, batch: Tensor, policy: SeriesAugment, generator: torch.Generator) -> Tensor:
+    def augment(self, batch: Tensor, policy: SeriesViews, generator: torch.Generator) -> Tensor:
         if policy.strength == "none":
             return batch
         if policy.strength == "weak":
@@ -150,6 +243,15 @@ class Series:
         mean, std = self.mean or (0.0,) * count, self.std or (1.0,) * count
         return torch.tensor(mean)[:, None], torch.tensor(std)[:, None]
 
+    def faces(self, x: Tensor) -> list[Tensor]:
+        return [x]
+
+    def display(self, row: Callable[[int], np.ndarray]) -> Signals:
+        return Signals(self.channels, self.rate, self.unit, row)
+
+    def caution(self, about: str) -> str:
+        return ""
+
     def thumbnail(self, row: np.ndarray) -> bytes | None:
         """The channels as coloured lines on one scale, without axes: the shape is what a person recognises."""
         picture = Pillow.new("RGB", (WIDE * FINE, HIGH * FINE), GROUND)
@@ -169,7 +271,7 @@ class Series:
         return {"kind": self.kind, **asdict(self)}
 
 
-def retime(batch: Batch, policy: SeriesAugment, generator: torch.Generator) -> Batch:
+def retime(batch: Batch, policy: SeriesViews, generator: torch.Generator) -> Batch:
     """Warping, slicing and shuffling in one look-up, so that lines are drawn between the samples only once."""
     count, _, length = batch.shape
     if policy.time_warp == 0 and policy.slice >= 1 and policy.permute == 0:
@@ -180,3 +282,18 @@ def retime(batch: Batch, policy: SeriesAugment, generator: torch.Generator) -> B
     if policy.permute > 0:
         times = warp.reorder(times, policy.permute, generator)
     return warp.look_up(batch, times)
+
+
+def samples(option: str, text: str, rate: float) -> int:
+    """A length of time in samples: 3s and 500ms need the rate, a bare number is samples."""
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(s|ms|)\s*", text)
+    if not match or (not match[2] and not match[1].isdecimal()):
+        raise UserError(f"{option} {text} is no length of time: write 3s, 500ms, or 150 for samples")
+    if not match[2]:
+        return int(match[1])
+    if not rate:
+        raise UserError(
+            f"{option} {text} needs the samples per second, and the files have no column of times: give --rate 50, "
+            f"or {option} in samples"
+        )
+    return round(float(match[1]) * rate / (1000 if match[2] == "ms" else 1))

@@ -4,60 +4,93 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from PIL import Image as Pillow
 from torch import Tensor
 
-from novakind.modality.clips import read_clip
-from novakind.modality.image import ImageAugment, alter, blur, draw_colours, mirror, pick, recolour, uniform
-
-Batch = Float[Tensor, "batch 3 frames height width"]
-Each = Float[Tensor, " batch"]
-Affine = Float[Tensor, "batch 2 3"]
+from novakind.errors import UnreadableError, UserError
+from novakind.modality.clips import look, read_clip
+from novakind.modality.display import Clips
+from novakind.modality.frames import (
+    THIN,
+    Batch,
+    Each,
+    VideoViews,
+    cropped,
+    ends,
+    frames_at,
+    redye,
+    resample,
+    shifted,
+    soften,
+)
+from novakind.modality.image import MIRRORED, check_side
+from novakind.modality.paper import PAPER
+from novakind.modality.pixels import ImageViews, alter, pick, recolour, uniform
+from novakind.settings import Pixels, Range, check
 
 ROOM = 0.25  # share of the kept frames that is left over at natural speed, to shift and to speed up
 LAPSE = 0.25  # seconds within which motion is seen; a slow camera has no two frames that are closer
 SAMPLE = 500  # clips are enough to measure means and deviations
-THIN = 4  # every so many pixels tell whether a picture still moves
+FRAMES, MOST_FRAMES = 16, 256  # that an encoder sees
+STILL = 0.25 / 255  # mean change between frames below which nothing moves: a quarter of a tone
+CAUTIONS = {
+    "weights": "published weights have mostly seen frames, but --motion shows what changes: try --no-motion",
+    "doubt": "give --no-motion if it is not movement that tells them apart, ",
+}
+
+
+# videos: clips of people and things that move, in the hundreds or thousands, told by their movement.
+PRESETS: dict[str, dict[str, Any]] = {
+    "videos": {
+        "batch": 60,
+        "ema": 0.98,
+        "heads": 4,
+        "objective.ce": 2.5,
+        "objective.novel_mass": 0.5,
+        "objective.soft_start": 0.3,
+        "optim.name": "muon",
+        "optim.lr": 0.05,
+        "optim.weight_decay": 0.01,
+        "views.crop": 0.35,
+        "views.jitter": 0.6,
+        "views.grey": 0.3,
+    },
+    "default": {"reading.motion": False},
+    "paper": {**PAPER, "reading.motion": False},
+}
 
 
 @dataclass(frozen=True)
-class VideoAugment:
-    """How a clip may vary without leaving its class: all of its frames in the same way, as if filmed otherwise."""
+class VideoReading:
+    """How videos are read and seen."""
 
-    strength: Literal["strong", "weak", "none"] = "strong"
-    """strong: everything below; weak: shifts in space and time and mirroring alone; none: the middle of the clip."""
-    flip: bool = True
-    """Mirror left and right."""
-    crop: float = 0.5
-    """Smallest share of the picture's area that a random crop keeps."""
-    jitter: float = 0.4
-    """How far brightness, contrast and saturation stray: 0.4 is from 60 % to 140 %."""
-    grey: float = 0.1
-    """Chance of losing all colour."""
-    blur: float = 0.1
-    """Chance of a light blur."""
-    shift: float = 1.0
-    """How far the moments stray from the middle of the clip: 1 is anywhere within the frames that are kept."""
-    speed: float = 0.25
-    """How far the speed strays: 0.25 is from 80 % to 125 %."""
-    reverse: bool = False
-    """Play half of the clips backwards; leave it off where that changes the class, as of sitting down."""
-    small: int = 0
-    """Side in pixels of the views in the first part of the training, which saves time; 0: full size throughout."""
-    small_until: float = 0.6
-    """How large that part is, from 0 to 1."""
+    size: Pixels = 0
+    """Side of the frames in pixels; 0 chooses by the files, at most 64."""
+    frames: Annotated[int, Range(0, MOST_FRAMES)] = 0
+    """How many frames of a clip the network sees; 0 is 16. Twice as many are kept."""
+    fps: Annotated[float, Range(0, 1000)] = 0.0
+    """How many frames a second are kept; 0 chooses so that they last as long as most of the videos."""
+    motion: bool = True
+    """Show the network what changes from frame to frame, not the frames: for actions, not for scenes."""
+    flips: bool = False
+    """Predict a clip as the mean over it and its mirror image; takes twice the time."""
 
-    def at(self, progress: float) -> VideoAugment:
-        """The same at this point of the training, from 0 to 1."""
-        return self if progress < self.small_until else replace(self, small=0)
+    def __post_init__(self) -> None:
+        check(self)
+        check_side(self.size)
+
+    def kept(self) -> Video:
+        """Twice as many frames are kept as are seen, so that clips can be shifted and played faster."""
+        return Video(self.size, self.frames, 2 * self.frames, self.fps, motion=self.motion, flips=self.flips)
 
 
 @dataclass(frozen=True)
@@ -80,9 +113,35 @@ class Video:
     mean: tuple[float, ...] = (0.5, 0.5, 0.5)
     std: tuple[float, ...] = (0.25, 0.25, 0.25)
     motion: bool = False
+    flips: bool = False
 
     kind = "video"
+    noun = "videos"
+    example = "videos such as MP4 or AVI"
+    arrays = ""
+    endings = frozenset({".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg", ".gif"})
     dtype = "uint8"
+    Reading = VideoReading
+    Views = VideoViews
+    presets = PRESETS
+
+    @classmethod
+    def survey(cls, files: Sequence[Path], reading: VideoReading) -> Video:
+        """A size of at most 64, and a rate at which what is kept is as long as a video, unless something is asked."""
+        sides, seconds = [], []
+        for file in files[:: max(1, len(files) // 50)]:
+            with suppress(UnreadableError, OSError):
+                found = look(file)
+                sides.append(found.side)
+                seconds.append(max(found.seconds, 0.1))
+        size = int(np.clip(np.median(sides), 8, 64)) if sides else 64
+        frames = reading.frames or FRAMES
+        fps = float(np.clip(round(2 * frames / np.median(seconds)), 4, 30)) if seconds else 8.0
+        return replace(reading, size=reading.size or size, frames=frames, fps=reading.fps or fps).kept()
+
+    @classmethod
+    def from_array(cls, X: np.ndarray, reading: VideoReading) -> None:
+        """Clips come from files alone."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -108,6 +167,22 @@ class Video:
         """A file is one clip: uint8 (3, stored, size, size), from its middle where it is longer than a clip."""
         return [("", read_clip(path, self.size, self.stored, self.fps))]
 
+    def decoding(self) -> dict[str, Any]:
+        """However the network is to see them, the same frames are decoded."""
+        return {"kind": self.kind, "size": self.size, "stored": self.stored, "fps": self.fps}
+
+    def check(self, views: VideoViews, rows: Iterable[np.ndarray]) -> None:
+        """Mirroring must keep the class where predictions rely on it; and something must move where motion counts."""
+        if self.flips and not views.flip:
+            raise UserError(MIRRORED)
+        if self.motion:
+            still = np.mean([self.middle(self.collate(row[None])).abs().mean().item() < STILL for row in rows])
+            if still > 0.5:
+                raise UserError(
+                    f"{still:.0%} of the videos stand still, and --motion shows the network only what changes: "
+                    "give --no-motion"
+                )
+
     def collate(self, rows: np.ndarray) -> Tensor:
         """Tones from 0 to 1, of all frames that are stored."""
         return torch.from_numpy(np.require(rows, requirements="W")).float().div_(255)  # the store's rows are read-only
@@ -120,11 +195,11 @@ class Video:
         mean, std = torch.tensor(centre).view(3, 1, 1, 1), torch.tensor(self.std).view(3, 1, 1, 1)
         return torch.addcmul(-mean / std, batch, 1 / std).contiguous(memory_format=torch.channels_last_3d)
 
-    def augment(self, batch: Tensor, policy: VideoAugment, generator: torch.Generator) -> Tensor:
+    def augment(self, batch: Tensor, policy: VideoViews, generator: torch.Generator) -> Tensor:
         if policy.strength == "none":
             return self.middle(batch)
         strong = policy.strength == "strong"
-        count, look = len(batch), ImageAugment(flip=policy.flip, crop=policy.crop, jitter=policy.jitter)
+        count, look = len(batch), ImageViews(flip=policy.flip, crop=policy.crop, jitter=policy.jitter)
         pace = uniform(count, -1, 1, generator).mul(math.log1p(policy.speed if strong else 0)).exp()
         place = uniform(count, 0.5 - policy.shift / 2, 0.5 + policy.shift / 2, generator)
         clips = self.seen(batch, self.moments(batch, pace, place))
@@ -167,6 +242,16 @@ class Video:
         start = (ends(batch) - span).clamp(min=0) * place
         return (start[:, None] + span[:, None] * torch.linspace(0, 1, self.frames)).round().long().clamp(0, last)
 
+    def faces(self, x: Tensor) -> list[Tensor]:
+        return [x, x.flip(-1)] if self.flips else [x]
+
+    def display(self, row: Callable[[int], np.ndarray]) -> Clips:
+        return Clips(self.fps, row)
+
+    def caution(self, about: str) -> str:
+        """Where motion is all that is seen, it may be the cause."""
+        return CAUTIONS[about] if self.motion else ""
+
     def thumbnail(self, row: np.ndarray) -> bytes | None:
         """The frame in the middle."""
         buffer = io.BytesIO()
@@ -174,65 +259,4 @@ class Video:
         return buffer.getvalue()
 
     def settings(self) -> dict[str, Any]:
-        """Frames go without saying: what was decoded stays valid, however the network is to see it."""
-        return {"kind": self.kind, **{name: value for name, value in asdict(self).items() if value is not False}}
-
-
-def ends(batch: Batch) -> Each:
-    """The number of each clip's last frame that is new: of a short recording the last frame is held to fill the rest,
-    and to look for the middle in that would be to miss what was recorded."""
-    some = batch[:, 1, :, ::THIN, ::THIN].flatten(2)
-    moved = (some[:, 1:] != some[:, :-1]).any(2)
-    numbers = torch.arange(1, batch.shape[2])
-    return F.pad(moved * numbers, (1, 0)).amax(1).float()
-
-
-def frames_at(batch: Batch, moments: Int[Tensor, "batch seen"]) -> Float[Tensor, "batch 3 seen height width"]:
-    """The frames of these numbers, other ones for each clip."""
-    count, channels, kept, height, width = batch.shape
-    planes = torch.arange(count * channels).view(count, channels, 1) * kept + moments[:, None]
-    chosen = batch.reshape(-1, height * width).index_select(0, planes.flatten())
-    return chosen.view(count, channels, -1, height, width)
-
-
-def resample(clips: Batch, theta: Affine, side: int) -> Float[Tensor, "batch 3 frames {side} {side}"]:
-    """Look up every pixel where `theta` says (a frame spans -1 to 1), mirrored beyond the edge; all frames at once."""
-    planes = clips.flatten(1, 2)
-    grid = F.affine_grid(theta, [*planes.shape[:2], side, side], align_corners=False)
-    seen = F.grid_sample(planes, grid, padding_mode="reflection", align_corners=False)
-    return seen.view(*clips.shape[:3], side, side)
-
-
-def shifted(count: int, side: int, look: ImageAugment, generator: torch.Generator) -> Affine:
-    """Shifts by whole pixels, up to an eighth of the side, so that nothing is blurred, and mirroring."""
-    offset = torch.randint(-(side // 8), side // 8 + 1, (count, 2), generator=generator) * (2 / side)
-    return affine(mirror(count, look, generator), torch.ones(count), offset)
-
-
-def cropped(count: int, look: ImageAugment, generator: torch.Generator) -> Affine:
-    """A random crop (area, aspect, place), mirrored or not, resized to the whole."""
-    side = uniform(count, look.crop, 1, generator).sqrt()
-    aspect = uniform(count, math.log(3 / 4), math.log(4 / 3), generator).mul(0.5).exp()
-    aspect = aspect.clamp(side, 1 / side)  # neither side beyond the frame's, so that the area stays as drawn
-    wide, high = side * aspect, side / aspect
-    offset = torch.stack([1 - wide, 1 - high], 1) * (2 * torch.rand(count, 2, generator=generator) - 1)
-    return affine(wide * mirror(count, look, generator), high, offset)
-
-
-def affine(wide: Each, high: Each, offset: Float[Tensor, "batch 2"]) -> Affine:
-    """Axes scaled by `wide` and `high`, then moved."""
-    return torch.cat([torch.diag_embed(torch.stack([wide, high], 1)), offset[:, :, None]], 2)
-
-
-def redye(
-    changes: Float[Tensor, "batch 3 height width"], look: ImageAugment, generator: torch.Generator
-) -> Float[Tensor, "batch 3 height width"]:
-    """The changes of clips whose colours are changed: unlike tones these have no middle and no limits."""
-    matrix, _, _ = draw_colours(len(changes), look, generator)
-    return torch.bmm(matrix, changes.flatten(2)).view_as(changes)
-
-
-def soften(clips: Batch) -> Batch:
-    """A light blur of every frame."""
-    pictures = clips.transpose(1, 2)
-    return blur(pictures.flatten(0, 1)).view(pictures.shape).transpose(1, 2)
+        return {"kind": self.kind, **asdict(self)}

@@ -1,39 +1,80 @@
-"""Export: the result taken away as a table, as arrays, or as files sorted into folders."""
+"""Export: the result as a table, as arrays, or as files sorted into folders."""
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import shutil
 import unicodedata
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from novakind.disk import replacing
+from novakind.data.paths import root_of
+from novakind.datasets import is_named
+from novakind.disk import csv_bytes, replacing, write_atomic
 from novakind.errors import UserError
 from novakind.runs.discovery import Discovery
+from novakind.runs.folder import Run
 
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # names that Windows keeps for devices
 
 
-def to_csv(discovery: Discovery, path: Path) -> None:
-    """`path,label` and how each label came about: a manifest that can be loaded as the next collection."""
-    with replacing(path) as part, part.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
-        writer = csv.writer(file)
-        writer.writerow(["path", "label", "given", "id", "probability"])
-        writer.writerows(
-            zip(
-                discovery.paths,
-                discovery.final,
-                discovery.labels,
-                discovery.category,
-                discovery.probability,
-                strict=True,
-            )
+def export(run: Path, out: Path, to: str, link: bool = False, everything: bool = False) -> str:
+    """Write the result as `to` asks, or as the ending of `out` suggests; a sentence on what was written."""
+    discovery, source = Discovery.load(run), Run(run).source()
+    given = Path(source.data)
+    is_array = is_named(source.data, source.root) or given.suffix.lower() == ".npz"
+    root = None if is_array else root_of(given)
+    if to == "auto":
+        to = {".csv": "csv", ".npz": "npz"}.get(out.suffix.lower(), "folders")
+    if to != "folders" and (link or everything):
+        option = "--link" if link else "--everything"
+        raise UserError(f"{option} is for folders, and {to} holds every item: leave it out, or give --to folders")
+    if to == "csv":
+        write_out(out, lambda path: to_csv(discovery, path, root))
+        return f"{len(discovery.paths)} items: {out}"
+    if to == "npz":
+        write_out(out, lambda path: to_npz(discovery, path))
+        return f"{len(discovery.paths)} items: {out}"
+    if root is None:
+        raise UserError("these items are rows of an array and only files go into folders: export csv or npz instead")
+    if given.is_dir() and (out.resolve() == root.resolve() or root.resolve() in out.resolve().parents):
+        raise UserError(
+            f"{out} is in the data folder, where exported files would pass for data: name another destination"
         )
+    written: list[Any] = []
+    write_out(out, lambda path: written.extend(to_folders(discovery, path, root, link, everything)))
+    count, gone = written
+    return f"{count} files in {out}" + (f"; {len(gone)} are gone from {root}, e.g. {gone[0]}" if gone else "")
+
+
+def write_out(path: Path, write: Callable[[Path], Any]) -> None:
+    """Write a result where the user asked for it; refuse in a sentence where that cannot be."""
+    try:
+        write(path)
+    except OSError as error:
+        raise UserError(f"{path} cannot be written ({error.strerror}): give another place with --out") from None
+
+
+def to_csv(discovery: Discovery, path: Path, root: Path | None) -> None:
+    """A manifest that `discover` reads as the next collection: the labels that were given, and what was found.
+
+    `label` is empty for items that had none, so that a next round has something to sort; `category` is the label or the
+    category that was found, and `status` tells which: given or suggested. Paths of files below `root` are written as
+    seen from the folder of the manifest.
+    """
+    paths = discovery.paths
+    if root is not None:
+        here = os.path.relpath(root.resolve(), path.parent.resolve())
+        paths = [os.path.normpath(os.path.join(here, one)) for one in paths]
+    status = ["given" if label else "suggested" for label in discovery.labels]
+    columns = (paths, discovery.labels, discovery.final, status, discovery.category, discovery.probability)
+    header = ["path", "label", "category", "status", "id", "probability"]
+    write_atomic(path, csv_bytes(header, zip(*columns, strict=True)))
 
 
 def to_npz(discovery: Discovery, path: Path) -> None:
@@ -55,10 +96,6 @@ def to_folders(
     No existing file is ever overwritten: the newcomer gets a number. Returns how many files were written, and the
     paths of those that are gone or cannot be read.
     """
-    if all(path.isdecimal() for path in discovery.paths) and not any(
-        (root / path).exists() for path in discovery.paths[:99]
-    ):
-        raise UserError("these items are rows of an array and only files go into folders: export csv or npz instead")
     recording, mark, _ = discovery.paths[0].rpartition("@")
     if mark and not (root / discovery.paths[0]).exists() and (root / recording).exists():
         raise UserError(
@@ -66,10 +103,6 @@ def to_folders(
         )
     if destination.exists() and not destination.is_dir():
         raise UserError(f"{destination} is a file, and an export needs a folder: name another destination")
-    if destination.resolve() == root.resolve() or root.resolve() in destination.resolve().parents:
-        raise UserError(
-            f"{destination} is in the data folder, where exported files would pass for data: name another destination"
-        )
     folders, gone, used = folder_names((*discovery.names, *discovery.final)), [], Counter()
     chosen = [item for item, label in enumerate(discovery.labels) if everything or not label]
     if chosen and not any((root / discovery.paths[item]).exists() for item in chosen):

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 from novakind.config import Config, as_tables
 from novakind.data.collection import Collection
 from novakind.data.sampler import check_batch
+from novakind.data.source import Source
 from novakind.data.split import Split
-from novakind.datasets.source import Source, gather, placed
+from novakind.datasets.gather import gather, placed
 from novakind.errors import UserError
 from novakind.methods import make_method
+from novakind.modality import KINDS
 from novakind.objective.prior import Prior
 from novakind.progress import Reporter
 from novakind.runs.finish import finish
@@ -43,6 +45,7 @@ def complete(
     Runs on the same data may share a `store` of decoded files; `draw` makes the report.
     """
     config, source = early_checks(config, source), placed(source)
+    config = config if config.views else replace(config, views=KINDS[source.kind].Views())
     run = Run.claim(path)
     with Reporter(quiet) as report, run.alone():
         if fresh:

@@ -6,15 +6,19 @@ import io
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from novakind.config import Config, as_tables, read_toml, to_toml
+from novakind.config import Config, as_tables
+from novakind.data.source import Source
 from novakind.disk import csv_bytes, locked, write_atomic
 from novakind.errors import UserError
+from novakind.modality import KINDS
+from novakind.toml import read_toml, to_toml
 
 FILES = (
     "config.toml",
@@ -83,7 +87,7 @@ class Run:
             earlier, present = essence(self.settings()), essence(read_toml(text))
             for key in {**present, **earlier}:
                 if earlier.get(key) != present.get(key):
-                    name = key.removeprefix("data.")
+                    name = key.removeprefix("data.").removeprefix("reading.")
                     what = (
                         f"{name} = {earlier.get(key)!r}, not {present.get(key)!r}" if name != "digest" else "other data"
                     )
@@ -111,6 +115,12 @@ class Run:
             return read_toml(self.config_file.read_text(encoding="utf-8", errors="surrogateescape"))
         except ValueError as error:
             raise UserError(f"{self.config_file} is damaged ({error}): give --fresh to begin the run anew") from None
+
+    def source(self) -> Source:
+        """Where the run's data come from."""
+        given = {key: value for key, value in self.settings()["data"].items() if key not in ("digest", "reading")}
+        reading = KINDS[given["kind"]].Reading(**self.settings()["data"].get("reading", {}))
+        return Source(**given, reading=reading)
 
     def checkpoint(self, state: dict[str, Any]) -> None:
         """All that training needs to go on from the end of an epoch."""
@@ -167,7 +177,10 @@ class Run:
 
 def essence(settings: dict[str, Any]) -> dict[str, Any]:
     """What tells runs apart, by dotted names; settings unknown to an older version are taken as by default."""
-    complete = flatten(as_tables(Config())) | flatten(settings)
+    kind = KINDS.get(settings.get("data", {}).get("kind", ""))
+    default = as_tables(Config(views=kind.Views() if kind else None))
+    default["data"] = {"reading": asdict(kind.Reading())} if kind else {}
+    complete = flatten(default) | flatten(settings)
     return {key: value for key, value in complete.items() if key not in MOVABLE}
 
 

@@ -40,19 +40,17 @@ def diagnose(logp: Float[np.ndarray, "items classes"], prior: Prior, weighable: 
     return f"collapse: {said}" + (f"; {weights}" if weighable else "")
 
 
-def distrust(line: dict[str, float], held_out: int, motion: bool = False) -> str | None:
+def distrust(line: dict[str, float], held_out: int, caution: str = "") -> str | None:
     """A warning where even known classes are not recognised: new ones cannot be trusted then, sure as they look.
 
-    `held_out` labeled items were kept aside. With `motion` all that the network saw of them was what changes.
+    `held_out` labeled items were kept aside. `caution` is advice of the kind of data.
     """
     right = line.get("known_acc/val/agnostic", 1.0)
     if right > 0.6 or held_out < 5:
         return None
     return (
         f"only {right:.0%} of the labeled items kept aside are recognised, so do not trust the new categories yet; "
-        "add labeled items, train longer with --epochs, "
-        + ("give --no-motion if it is not movement that tells them apart, " if motion else "")
-        + "or try another --preset"
+        f"add labeled items, train longer with --epochs, {caution}or try another --preset"
     )
 
 

@@ -7,6 +7,7 @@ import functools
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -52,6 +53,7 @@ def fit(
     run ends with the same bytes as one that was never stopped.
     """
     report = report or Reporter(quiet=True)
+    config = config if config.views else replace(config, views=collection.modality.Views())
     prior = Prior.parse(config.prior, len(collection.classes), config.novel)
     sampler = make_sampler(collection, split, config)
     method = make_method(config, prior)
@@ -111,7 +113,8 @@ def fit(
     method.finish(kept, lambda: embed(kept, collection, split))
     line, warning = watch(kept, collection, split, prior, method)
     held_out = int((collection.labels[split.val] >= 0).sum())
-    return kept.eval(), [text for text in (warning, distrust(line, held_out, config.motion)) if text], history
+    doubt = distrust(line, held_out, collection.modality.caution("doubt"))
+    return kept.eval(), [text for text in (warning, doubt) if text], history
 
 
 def take_step(model: Model, method: Method, optimizer: torch.optim.Optimizer, batch: Batch) -> dict[str, float]:
@@ -186,10 +189,7 @@ def batches(
 @torch.no_grad()
 def views(model: Model, items: np.ndarray, rows: np.ndarray, config: Config, progress: float) -> Tensor:
     """A random view of each row, ready for the encoder; drawn from torch's global generator, seeded each epoch."""
-    modality = model.modality
-    policy = getattr(config, modality.kind)
-    if modality.kind in ("image", "video"):
-        policy = policy.at(progress)
+    modality, policy = model.modality, config.views.at(progress)
     return modality.normalise(modality.augment(modality.collate(items[rows]), policy, torch.default_generator))
 
 

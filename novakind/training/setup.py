@@ -6,7 +6,6 @@ What does not go together is refused here, before any time is spent.
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +20,10 @@ from novakind.encoders import chosen
 from novakind.encoders.fastnet import FastNet
 from novakind.encoders.weights import load_weights
 from novakind.errors import UserError
-from novakind.modality import Modality
-from novakind.modality.video import Video
 from novakind.model import CUSTOM, Card, Model, seen_shape
 from novakind.progress import Reporter
 
-SOME = 100  # videos are enough to tell whether they move
-STILL = 0.25 / 255  # mean change between frames below which nothing moves: a quarter of a tone
+SOME = 100  # items are enough to tell whether there is something to see
 
 
 def make_sampler(collection: Collection, split: Split, config: Config) -> Sampler:
@@ -69,19 +65,19 @@ def make_model(
 ) -> Model:
     """The untrained model, the same for the same seed."""
     torch.manual_seed(derive(config.seed))
+    modality, known = collection.modality, len(collection.classes)
+    some = split.train[:: -(-len(split.train) // SOME)]
+    modality.check(config.views, (collection.items[number] for number in some))
     categories = (*collection.classes, *new_names(collection.classes, config.novel))
-    settings = seen_as(collection, split, config).settings()
     name = config.encoder if encoder is None else CUSTOM
-    check_flips(collection.modality.kind, config)
-    card = Card(name, config.head, config.dim, config.tau, len(collection.classes), categories, settings, config.flips)
-    model = Model(card, encoder)
+    model = Model(Card(name, config.head, config.dim, config.tau, known, categories, modality.settings()), encoder)
     if isinstance(model.encoder, FastNet):
         some = split.train[:: max(1, len(split.train) // 2000)]
-        model.encoder.whiten(model.modality.normalise(model.modality.collate(collection.items[some])))
-    check_small_views(model, config)
-    if config.encoder_weights and config.motion:
-        report.say("published weights have mostly seen frames, but --motion shows what changes: try --no-motion")
+        model.encoder.whiten(modality.normalise(modality.collate(collection.items[some])))
+    check_first_views(model, config)
     if config.encoder_weights:
+        if remark := modality.caution("weights"):
+            report.say(remark)
         for left_out in load_weights(model.encoder, Path(config.encoder_weights)):
             report.say(f"{config.encoder_weights}: {left_out}")
     if config.device == "cuda" and not torch.cuda.is_available():
@@ -90,51 +86,20 @@ def make_model(
     return model.to("cuda" if cuda else "cpu")
 
 
-def seen_as(collection: Collection, split: Split, config: Config) -> Modality:
-    """The modality as the network is to see it: of videos frames, or what changes between them."""
-    modality = collection.modality
-    if not config.motion:
-        return modality
-    if not isinstance(modality, Video):
-        raise UserError("--motion is for videos, and these items do not move: give --no-motion, or another --preset")
-    moving = replace(modality, motion=True)
-    some = split.train[:: -(-len(split.train) // SOME)]
-    still = np.mean([stands_still(moving, collection.items[number : number + 1]) for number in some])
-    if still > 0.5:
-        raise UserError(
-            f"{still:.0%} of the videos stand still, and --motion shows the network only what changes: give --no-motion"
-        )
-    return moving
-
-
-def stands_still(modality: Video, row: np.ndarray) -> bool:
-    return modality.middle(modality.collate(row)).abs().mean().item() < STILL
-
-
-def check_flips(kind: str, config: Config) -> None:
-    """Refuse to predict an item and its mirror image alike where there is none, or where it is another thing."""
-    views = {"image": config.image, "video": config.video}.get(kind)
-    if config.flips and views is None:
-        raise UserError("--flips is for pictures and videos, and these items have no mirror image: leave it out")
-    if config.flips and views and not views.flip:
-        raise UserError(
-            f"--flips predicts an item and its mirror image alike, but --no-{kind}.flip keeps them apart: "
-            "give --no-flips"
-        )
-
-
 @torch.no_grad()
-def check_small_views(model: Model, config: Config) -> None:
-    """Refuse views in the first part of the training that the encoder cannot take."""
-    modality = model.modality
-    if modality.kind not in ("image", "video") or not (small := getattr(config, modality.kind).small):
+def check_first_views(model: Model, config: Config) -> None:
+    """Refuse views at the start of the training that the encoder cannot take: they may be smaller than later ones."""
+    modality, generator = model.modality, torch.Generator()
+    blank = modality.collate(np.zeros((2, *modality.shape), modality.dtype))
+    views = modality.normalise(modality.augment(blank, config.views.at(0.0), generator))
+    shape = tuple(views.shape[1:])
+    if shape == seen_shape(modality):
         return
-    shape = (*seen_shape(modality)[:-2], small, small)
     try:
-        model.eval()(torch.zeros(2, *shape))
+        model.eval()(views)
     except (RuntimeError, UserError):
         raise UserError(
-            f"--{modality.kind}.small {small} is too small for the encoder {chosen(config.encoder, len(shape))}: "
+            f"--views.small {shape[-1]} is too small for the encoder {chosen(config.encoder, len(shape))}: "
             "give more pixels, or 0 for full size"
         ) from None
     model.train()

@@ -14,10 +14,10 @@ from pyarrow import parquet
 from small import paint
 
 from novakind.data.collection import Collection, from_arrays
-from novakind.data.files import Reading, load
+from novakind.data.files import load
 from novakind.errors import UserError
 from novakind.modality.features import Features
-from novakind.modality.image import Image
+from novakind.modality.image import Image, ImageReading
 
 
 def tones(collection: Collection) -> dict[str, int]:
@@ -108,7 +108,7 @@ def test_the_size_is_chosen_from_the_pictures(tmp_path, sides, size, expected):
     for side in sides:
         paint(tmp_path / "data" / "a" / f"{side}.png", 7, side)
     (tmp_path / "data" / "a" / "broken.png").write_bytes(b"x")
-    assert load(tmp_path / "data", tmp_path / "store", Reading(size)).modality.shape == (3, expected, expected)
+    assert load(tmp_path / "data", tmp_path / "store", ImageReading(size)).modality.shape == (3, expected, expected)
 
 
 # Manifests

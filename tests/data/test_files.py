@@ -11,8 +11,9 @@ import pytest
 
 from novakind import Discoverer
 from novakind.app.cli import main
-from novakind.data.files import Reading, load, samples
+from novakind.data.files import load, samples
 from novakind.errors import UserError
+from novakind.modality.series import SeriesReading
 from novakind.objective.metrics import clustering_acc
 
 RATE = 50
@@ -50,7 +51,7 @@ def names_of(collection) -> set[str]:
 
 
 def test_recordings_are_cut_into_windows(recordings, tmp_path):
-    collection = load(recordings, tmp_path / "store", Reading(window="3s", hop="1.5s"))
+    collection = load(recordings, tmp_path / "store", SeriesReading(window="3s", hop="1.5s"))
     assert collection.modality.shape == (3, 150)
     assert collection.modality.settings()["rate"] == 50
     assert len(collection) == 12 * 25
@@ -58,9 +59,9 @@ def test_recordings_are_cut_into_windows(recordings, tmp_path):
     assert collection.classes == ("still", "walk")
     assert len(set(collection.groups["file"])) == 12
     np.testing.assert_allclose(collection.items[1].T, motion("still", 40, 0)[75:225], atol=1e-4)
-    again = load(recordings, tmp_path / "store", Reading(window="3s", hop="1.5s"))  # from the store
+    again = load(recordings, tmp_path / "store", SeriesReading(window="3s", hop="1.5s"))  # from the store
     np.testing.assert_array_equal(again.items, collection.items)
-    other = load(recordings, tmp_path / "store", Reading(window="2s", rate=25))  # cut anew
+    other = load(recordings, tmp_path / "store", SeriesReading(window="2s", rate=25))  # cut anew
     assert other.modality.shape == (3, 50)
 
 
@@ -99,7 +100,7 @@ def spoil(root: Path) -> dict[str, str]:
 
 def test_flawed_recordings_are_named_and_stop_nothing(recordings, tmp_path):
     reasons = spoil(recordings)
-    collection = load(recordings, tmp_path / "store", Reading(window="3s"))
+    collection = load(recordings, tmp_path / "store", SeriesReading(window="3s"))
     skipped = {Path(name).name: reason for name, reason in collection.skipped}
     assert set(skipped) == set(reasons)
     for name, reason in reasons.items():
@@ -118,7 +119,7 @@ def test_odd_recordings_are_read(recordings, tmp_path):
     constant = motion("walk", 10, 1)
     constant[:, 1] = 5.0
     write(folder / "constant.csv", constant)
-    collection = load(recordings, tmp_path / "store", Reading(window="3s", hop="1s"))
+    collection = load(recordings, tmp_path / "store", SeriesReading(window="3s", hop="1s"))
     assert collection.skipped == ()
     items = {
         name: collection.items[[path.startswith(f"unlabeled/{name}") for path in collection.paths]]
@@ -136,7 +137,7 @@ def test_a_manifest_names_recordings(recordings, tmp_path):
         for path in sorted(recordings.rglob("*.csv"))
     ]
     (recordings / "list.csv").write_text("\n".join(["path,label", *lines]))
-    collection = load(recordings / "list.csv", tmp_path / "store", Reading(window="3s"))
+    collection = load(recordings / "list.csv", tmp_path / "store", SeriesReading(window="3s"))
     assert len(names_of(collection)) == 12
     assert collection.classes == ("still", "walk")
 
@@ -156,14 +157,14 @@ def test_series_in_an_npz(tmp_path):
 @pytest.mark.parametrize(
     ("reading", "message"),
     [
-        (Reading(size=32), "--size 32 is for pictures, and most of the files are recordings: leave it out"),
-        (Reading(window="soon"), "--window soon is no length of time: write 3s, 500ms, or 150 for samples"),
-        (Reading(window="1.5"), "--window 1.5 is no length of time"),
-        (Reading(window="20ms"), "--window 20ms is 1 samples, but at least 8 are needed"),
-        (Reading(window="3s", hop="0s"), "--hop 0s is no step forward"),
-        (Reading(hop="1s"), "--hop 1s is for recordings that are cut into windows: give --window too"),
-        (Reading(window="3s", rate=-5), "--rate -5 must be above 0"),
-        (Reading(window="900s"), "none of the 12 files in .* is a recording that can be read"),
+        (SeriesReading(size=32), "--size 32 is for pictures, and most of the files are recordings: leave it out"),
+        (SeriesReading(window="soon"), "--window soon is no length of time: write 3s, 500ms, or 150 for samples"),
+        (SeriesReading(window="1.5"), "--window 1.5 is no length of time"),
+        (SeriesReading(window="20ms"), "--window 20ms is 1 samples, but at least 8 are needed"),
+        (SeriesReading(window="3s", hop="0s"), "--hop 0s is no step forward"),
+        (SeriesReading(hop="1s"), "--hop 1s is for recordings that are cut into windows: give --window too"),
+        (SeriesReading(window="3s", rate=-5), "--rate -5 must be above 0"),
+        (SeriesReading(window="900s"), "none of the 12 files in .* is a recording that can be read"),
     ],
 )
 def test_readings_that_cannot_be_are_refused(recordings, tmp_path, reading, message):
@@ -177,9 +178,9 @@ def test_seconds_need_a_rate(tmp_path):
         file.parent.mkdir(parents=True)
         np.savetxt(file, motion("walk", 10, 1), "%.3f", ",")  # neither header nor time
     with pytest.raises(UserError, match="--window 3s needs the samples per second"):
-        load(tmp_path / "data", tmp_path / "store", Reading(window="3s"))
-    assert len(load(tmp_path / "data", tmp_path / "store", Reading(window="3s", rate=50))) == 2 * 5
-    assert len(load(tmp_path / "data", tmp_path / "store", Reading(window="100"))) == 2 * 9
+        load(tmp_path / "data", tmp_path / "store", SeriesReading(window="3s"))
+    assert len(load(tmp_path / "data", tmp_path / "store", SeriesReading(window="3s", rate=50))) == 2 * 5
+    assert len(load(tmp_path / "data", tmp_path / "store", SeriesReading(window="100"))) == 2 * 9
 
 
 def test_lengths_of_time():
@@ -192,7 +193,7 @@ def test_pictures_have_no_window(tmp_path):
     (tmp_path / "data" / "a").mkdir(parents=True)
     (tmp_path / "data" / "a" / "1.png").write_bytes(b"")
     with pytest.raises(UserError, match="--window 3s is for recordings, and most of the files are no CSV files"):
-        load(tmp_path / "data", tmp_path / "store", Reading(window="3s"))
+        load(tmp_path / "data", tmp_path / "store", SeriesReading(window="3s"))
 
 
 def test_the_whole_way_of_recordings(recordings, tmp_path, monkeypatch, capsys):

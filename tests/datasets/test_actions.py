@@ -8,16 +8,17 @@ import pytest
 from footage import evenly, numbered, write_video
 
 from novakind.config import Config
-from novakind.data.files import Reading
+from novakind.data.files import quiet
+from novakind.data.source import Source
 from novakind.data.split import hide, part
-from novakind.datasets.images import DATASETS
-from novakind.datasets.source import Source, gather
+from novakind.datasets import DATASETS
+from novakind.datasets.gather import gather
 from novakind.datasets.videos import ACTIONS, MPSC_ARL, choose, store_of
 from novakind.errors import UserError
-from novakind.modality.video import Video
+from novakind.modality.video import Video, VideoReading
 from novakind.training.setup import make_sampler
 
-SMALL = Reading(16, frames=2, fps=4.0)
+SMALL = VideoReading(16, frames=2, fps=4.0)
 CLASSES = ("Archery", "HandstandPushups", "YoYo")  # of which a list has written the second in another way
 GROUPS, TAKES = 5, 2
 
@@ -73,7 +74,7 @@ def contents(folder: Path) -> list[tuple[str, int]]:
 @pytest.mark.parametrize(("name", "group"), [("ucf101", 1), ("ucf101-02", 2), ("ucf101-03", 3)])
 def test_ucf101_has_its_official_classes_and_parts(videos, name, group):
     before = contents(videos)
-    collection = DATASETS[name](videos, SMALL)
+    collection = DATASETS[name].load(videos, SMALL)
     assert contents(videos) == before
     assert collection.name == name
     assert collection.classes == collection.truth_classes == tuple(reversed(CLASSES))  # those that are there
@@ -90,28 +91,28 @@ def test_ucf101_has_its_official_classes_and_parts(videos, name, group):
 
 
 def test_videos_are_decoded_once(videos, cache, monkeypatch):
-    first = DATASETS["ucf101"](videos, SMALL)
+    first = DATASETS["ucf101"].load(videos, SMALL)
     monkeypatch.setattr(Video, "read", lambda self, path: pytest.fail("decoded again"))
-    again = DATASETS["ucf101-02"](videos, SMALL)  # the same videos, other parts
+    again = DATASETS["ucf101-02"].load(videos, SMALL)  # the same videos, other parts
     np.testing.assert_array_equal(first.items, again.items)
     assert first.digest() != again.digest()
     assert Path(first.items.filename).is_relative_to(cache / "stores")
     monkeypatch.undo()
     monkeypatch.setenv("NOVAKIND_CACHE", str(cache))
     before = len(list((cache / "stores").iterdir()))
-    other = DATASETS["ucf101"](videos, Reading(8, frames=2, fps=4.0))
+    other = DATASETS["ucf101"].load(videos, VideoReading(8, frames=2, fps=4.0), quiet)
     assert other.items.shape == (30, 3, 4, 8, 8)
     assert len(list((cache / "stores").iterdir())) == before + 1
 
 
 def test_as_nothing_is_asked_for():
     assert ACTIONS.keys() <= DATASETS.keys()
-    assert choose("ucf101", Reading()) == Video(64, 16, 32, 8.0)
-    assert choose("ucf101", Reading(frames=4)) == Video(64, 4, 8, 8.0)
+    assert choose("ucf101", VideoReading()) == Video(64, 16, 32, 8.0)
+    assert choose("ucf101", VideoReading(frames=4)) == Video(64, 4, 8, 8.0)
 
 
 def test_parts_are_official_and_of_whole_groups(videos):
-    collection = hide(DATASETS["ucf101"](videos, SMALL), "2")
+    collection = hide(DATASETS["ucf101"].load(videos, SMALL), "2")
     split = part(collection, 0.25, 0.0)
     groups = collection.groups["group"]
     parts = [set(groups[numbers].tolist()) for numbers in (split.train, split.val, split.test)]
@@ -133,7 +134,7 @@ def test_a_source_hears_of_progress_and_normalises_by_the_training_part(videos, 
 
 
 def test_mpsc_arl_names_who_when_and_from_where(videos):
-    collection = DATASETS["mpsc-arl"](videos, SMALL)
+    collection = DATASETS["mpsc-arl"].load(videos, SMALL)
     assert collection.classes == tuple(MPSC_ARL.values())
     assert len(collection) == 10 * 2 * 2 * 3
     assert collection.official_test is None
@@ -152,7 +153,7 @@ def test_mpsc_arl_names_who_when_and_from_where(videos):
 
 
 def test_another_camera_may_give_the_second_view(videos):
-    collection = hide(DATASETS["mpsc-arl"](videos, SMALL), "5")
+    collection = hide(DATASETS["mpsc-arl"].load(videos, SMALL), "5")
     split = part(collection, 0.0, 0.0)
     for drawn in make_sampler(collection, split, Config(novel=5, batch=50, pair="take")).epoch(0):
         for item, partner in zip(drawn.unlabeled, drawn.second, strict=True):
@@ -164,14 +165,14 @@ def test_another_camera_may_give_the_second_view(videos):
 @pytest.mark.parametrize(
     ("name", "reading", "message"),
     [
-        ("ucf101", Reading(window="3s"), "--window 3s is for recordings, and ucf101 holds videos: leave it out"),
-        ("mpsc-arl", Reading(gravity="remove"), "--gravity remove is for recordings"),
-        ("ucf101", Reading(frames=-3), "--frames -3 is out of range"),
+        ("ucf101", VideoReading(window="3s"), "--window 3s is for recordings, and ucf101 holds videos: leave it out"),
+        ("mpsc-arl", VideoReading(gravity="remove"), "--gravity remove is for recordings"),
+        ("ucf101", VideoReading(frames=-3), "--frames -3 is out of range"),
     ],
 )
 def test_readings_that_cannot_be_are_refused(videos, name, reading, message):
     with pytest.raises(UserError, match=message):
-        DATASETS[name](videos, reading)
+        DATASETS[name].load(videos, reading)
 
 
 def test_options_of_videos_are_refused_for_other_data_sets(tmp_path):
@@ -181,30 +182,30 @@ def test_options_of_videos_are_refused_for_other_data_sets(tmp_path):
 
 def test_what_is_missing_is_named(tmp_path):
     with pytest.raises(UserError, match=r"ucf101-02 is not there .* folder UCF-101 in .*--data-root"):
-        DATASETS["ucf101-02"](tmp_path, SMALL)
+        DATASETS["ucf101-02"].load(tmp_path, SMALL)
     (tmp_path / "UCF-101" / "Archery").mkdir(parents=True)
     with pytest.raises(UserError, match="folder ucfTrainTestlist"):
-        DATASETS["ucf101"](tmp_path, SMALL)
+        DATASETS["ucf101"].load(tmp_path, SMALL)
     lists = tmp_path / "ucfTrainTestlist"
     lists.mkdir()
     with pytest.raises(UserError, match=r"classInd\.txt cannot be read \(No such file.*put the official lists there"):
-        DATASETS["ucf101"](tmp_path, SMALL)
+        DATASETS["ucf101"].load(tmp_path, SMALL)
     (lists / "classInd.txt").write_text("1 Archery\n")
     (lists / "testlist01.txt").write_text("Archery/v_Archery_g01_c01.avi\n")
     with pytest.raises(UserError, match="holds no video of ucf101"):
-        DATASETS["ucf101"](tmp_path, SMALL)
+        DATASETS["ucf101"].load(tmp_path, SMALL)
     (tmp_path / "UCF-101" / "Archery" / "v_Archery_g01_c01.avi").write_bytes(b"")
     with pytest.raises(UserError, match=r"none of the 1 videos in .* can be read .*empty file"):
-        DATASETS["ucf101"](tmp_path, SMALL)
+        DATASETS["ucf101"].load(tmp_path, SMALL)
     with pytest.raises(UserError, match="mpsc-arl is not there"):
-        DATASETS["mpsc-arl"](tmp_path, SMALL)
+        DATASETS["mpsc-arl"].load(tmp_path, SMALL)
 
 
 def test_a_cache_that_cannot_be_written_is_named(videos, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("NOVAKIND_CACHE", str(tmp_path / "file"))
     with pytest.raises(UserError, match=r"cannot be written .*NOVAKIND_CACHE"):
-        DATASETS["ucf101"](videos, SMALL)
+        DATASETS["ucf101"].load(videos, SMALL)
 
 
 def test_without_a_wish_the_cache_is_in_the_home(monkeypatch):

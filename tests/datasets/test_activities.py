@@ -9,11 +9,12 @@ import pytest
 import scipy.io
 
 from novakind.app.cli import main
-from novakind.data.files import Reading
+from novakind.data.files import quiet
 from novakind.data.split import hide, part, subset
-from novakind.datasets.images import DATASETS
+from novakind.datasets import DATASETS
 from novakind.datasets.sensors import DAILY, FALLS, MOBIACT, USC_HAD
 from novakind.errors import UserError
+from novakind.modality.series import SeriesReading
 
 
 def motion(activity: int, length: int, seed: int, channels: int = 3) -> np.ndarray:
@@ -48,7 +49,7 @@ def trial_files(tmp_path_factory) -> Path:
 
 
 def test_mobiact_is_its_nine_daily_activities(trial_files):
-    collection = DATASETS["mobiact"](trial_files, Reading(window="3s", hop="1.5s", rate=50))
+    collection = DATASETS["mobiact"].load(trial_files, SeriesReading(window="3s", hop="1.5s", rate=50), quiet)
     assert collection.classes == tuple(MOBIACT.values())
     assert len(collection) == 9 * 6 * 7  # falls are left out; 12 s hold seven windows of 3 s, 1.5 s apart
     assert collection.modality.shape == (3, 150)
@@ -60,10 +61,10 @@ def test_mobiact_is_its_nine_daily_activities(trial_files):
 
 def test_nobody_outweighs_the_others(trial_files):
     """Twelve seconds hold 36 windows of 5 s, 0.2 s apart, of which 24 are taken, evenly."""
-    whole = DATASETS["mobiact"](trial_files, Reading())
+    whole = DATASETS["mobiact"].load(trial_files, SeriesReading(), quiet)
     assert whole.modality.shape == (3, 125)
     assert len(whole) == 9 * 6 * 24
-    finer = DATASETS["mobiact"](trial_files, Reading(window="4s", hop="100ms"))
+    finer = DATASETS["mobiact"].load(trial_files, SeriesReading(window="4s", hop="100ms"), quiet)
     assert len(finer) == 9 * 6 * 24
     starts = [float(path.split("@")[1][:-1]) for path in finer.paths[:24]]
     assert (starts[0], starts[-1]) == (0.0, 8.0)
@@ -71,7 +72,7 @@ def test_nobody_outweighs_the_others(trial_files):
 
 
 def test_usc_had_has_two_sensors(trial_files):
-    collection = DATASETS["usc-had"](trial_files, Reading(window="2s", rate=25.0, gravity="remove"))
+    collection = DATASETS["usc-had"].load(trial_files, SeriesReading(window="2s", rate=25.0, gravity="remove"), quiet)
     assert collection.classes == USC_HAD
     assert collection.modality.shape == (6, 50)
     assert abs(float(collection.items[:, 0].mean())) < 0.5  # gravity is gone
@@ -90,7 +91,7 @@ def test_published_mobiact(tmp_path):
         )
         header = "timestamp,rel_time,acc_x,acc_y,acc_z,gyro_x,gyro_y,gyro_z,label\n"
         (folder / code / f"{code}_3_2_annotated.csv").write_text(header + rows)
-    collection = DATASETS["mobiact"](tmp_path, Reading(window="3s", hop="1.5s", rate=50))
+    collection = DATASETS["mobiact"].load(tmp_path, SeriesReading(window="3s", hop="1.5s", rate=50), quiet)
     assert len(collection) == 9 * 5  # 10 s at 200 Hz, brought to 50 Hz
     assert set(collection.groups["subject"]) == {3}
     assert collection.paths[0] == "standing/3-2@0.0s"
@@ -102,7 +103,7 @@ def test_published_usc_had(tmp_path):
         folder.mkdir(parents=True)
         for activity in range(12):
             scipy.io.savemat(folder / f"a{activity + 1}t5.mat", {"sensor_readings": motion(activity, 600, 1, 6)})
-    collection = DATASETS["usc-had"](tmp_path, Reading(window="3s", hop="1s"))
+    collection = DATASETS["usc-had"].load(tmp_path, SeriesReading(window="3s", hop="1s"), quiet)
     assert len(collection) == 2 * 12 * 4  # 6 s at 100 Hz
     assert set(collection.groups["subject"]) == {1, 12}
 
@@ -137,7 +138,7 @@ def windows(folder: Path, people: int = 5, each: int = 4) -> None:
 
 def test_shar_as_recorded(tmp_path):
     full_data(tmp_path / "shar" / "data")
-    collection = DATASETS["shar"](tmp_path, Reading())
+    collection = DATASETS["shar"].load(tmp_path, SeriesReading(), quiet)
     assert collection.classes == DAILY
     assert collection.modality.shape == (3, 90)  # 3 s at 30 Hz
     trials = len(set(collection.groups["trial"]))
@@ -148,12 +149,12 @@ def test_shar_as_recorded(tmp_path):
 
 def test_shar_windows_as_published(tmp_path):
     windows(tmp_path / "UniMiB-SHAR" / "data")
-    collection = DATASETS["shar-adl"](tmp_path, Reading())
+    collection = DATASETS["shar-adl"].load(tmp_path, SeriesReading(), quiet)
     assert collection.modality.shape == (3, 151)
     assert len(collection) == 9 * 5 * 4
     np.testing.assert_allclose(collection.items[5].T, motion(0, 151, 11), rtol=1e-5)
     with pytest.raises(UserError, match="shar-adl holds windows that are cut already: leave --window"):
-        DATASETS["shar-adl"](tmp_path, Reading(window="2s"))
+        DATASETS["shar-adl"].load(tmp_path, SeriesReading(window="2s"), quiet)
 
 
 @pytest.mark.parametrize("name", ["shar", "shar-adl"])
@@ -181,7 +182,7 @@ def test_both_layouts_of_shar_go_through_the_whole_command(name, tmp_path, monke
 )
 def test_missing_data_sets_are_named(name, message, tmp_path):
     with pytest.raises(UserError, match=message):
-        DATASETS[name](tmp_path, Reading())
+        DATASETS[name].load(tmp_path, SeriesReading(), quiet)
 
 
 def test_damaged_files_are_refused(tmp_path):
@@ -189,30 +190,30 @@ def test_damaged_files_are_refused(tmp_path):
     folder.mkdir()
     (folder / "full_data.mat").write_bytes(b"junk" * 100)
     with pytest.raises(UserError, match=r"full_data\.mat cannot be read .*: put the official file there again"):
-        DATASETS["shar"](tmp_path, Reading())
+        DATASETS["shar"].load(tmp_path, SeriesReading(), quiet)
     (tmp_path / "mobiact").mkdir()
     np.savez(tmp_path / "mobiact" / "mobiact_acc_50hz.npz", signal=np.zeros((5, 3)))
     with pytest.raises(UserError, match="has no array activity"):
-        DATASETS["mobiact"](tmp_path, Reading())
+        DATASETS["mobiact"].load(tmp_path, SeriesReading(), quiet)
 
 
 @pytest.mark.parametrize(
     ("reading", "message"),
     [
-        (Reading(size=32), "--size 32 is for pictures"),
-        (Reading(window="1"), "too short"),
-        (Reading(window="3 weeks"), "--window 3 weeks is no length of time"),
-        (Reading(window="30s"), "holds no recording of 30s"),
+        (SeriesReading(size=32), "--size 32 is for pictures"),
+        (SeriesReading(window="1"), "too short"),
+        (SeriesReading(window="3 weeks"), "--window 3 weeks is no length of time"),
+        (SeriesReading(window="30s"), "holds no recording of 30s"),
     ],
 )
 def test_cutting_that_cannot_be_is_refused(trial_files, reading, message):
     with pytest.raises(UserError, match=message):
-        DATASETS["mobiact"](trial_files, reading)
+        DATASETS["mobiact"].load(trial_files, reading)
 
 
 @pytest.mark.parametrize("by", ["subject", "trial"])
 def test_groups_are_never_torn(trial_files, by):
-    collection = hide(DATASETS["mobiact"](trial_files, Reading()), "5")
+    collection = hide(DATASETS["mobiact"].load(trial_files, SeriesReading(), quiet), "5")
     split = part(collection, 0.1, 0.3, by=by)
     groups = [set(collection.groups[by][chosen]) for chosen in (split.train, split.val, split.test)]
     assert all(groups)
@@ -222,14 +223,14 @@ def test_groups_are_never_torn(trial_files, by):
 
 
 def test_windows_at_random_share_their_recordings(trial_files):
-    collection = DATASETS["mobiact"](trial_files, Reading())
+    collection = DATASETS["mobiact"].load(trial_files, SeriesReading(), quiet)
     split = part(collection, 0.0, 0.2, by="random")
     assert set(collection.groups["trial"][split.test]) <= set(collection.groups["trial"][split.train])
     assert split.by == "random"
 
 
 def test_a_split_that_cannot_be_is_refused(trial_files):
-    collection = DATASETS["mobiact"](trial_files, Reading())
+    collection = DATASETS["mobiact"].load(trial_files, SeriesReading(), quiet)
     with pytest.raises(UserError, match="--split day is not to be had here: choose from random, subject, trial"):
         part(collection, 0.1, 0.2, by="day")
     one_person_each = np.flatnonzero(collection.truth % 6 + 1 == collection.groups["subject"])
@@ -239,7 +240,7 @@ def test_a_split_that_cannot_be_is_refused(trial_files):
 
 def test_too_few_groups_are_divided_item_by_item(trial_files):
     """One recording of each class, and one unlabeled: whole recordings cannot be spared, so windows are."""
-    collection = hide(DATASETS["mobiact"](trial_files, Reading()), "8")
+    collection = hide(DATASETS["mobiact"].load(trial_files, SeriesReading(), quiet), "8")
     chosen = np.flatnonzero(collection.groups["subject"] == 1)
     few = subset(collection, chosen)
     few = replace(few, groups={"file": few.groups["trial"]})

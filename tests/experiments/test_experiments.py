@@ -1,20 +1,17 @@
 """The paper's tables as declared data: complete, valid, and under their own names."""
 
-import sys
+import re
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-
-from experiments import paper, stamp  # noqa: E402
-from experiments.cells import make_cell  # noqa: E402
-from experiments.matrix import cell_file  # noqa: E402
-from experiments.scales import DATA, SCALES  # noqa: E402
-from experiments.tables import EXHIBITS, cells_of, tables_of  # noqa: E402
-from novakind.encoders import ENCODERS  # noqa: E402
-from novakind.methods import METHODS  # noqa: E402
+from experiments import paper, stamp
+from experiments.cells import make_cell
+from experiments.records import cell_file
+from experiments.scales import DATA, SCALES
+from experiments.tables import EXHIBITS, cells_of, tables_of
+from novakind.encoders import ENCODERS
+from novakind.methods import METHODS
 
 NAMES = [
     *(f"table{number}" for number in range(1, 8)),
@@ -59,6 +56,7 @@ def test_every_place_has_a_cell_or_says_why_not(scale):
 def test_the_settings_of_every_cell_are_valid(scale):
     cells = cells_of(EXHIBITS.values(), scale)
     assert len({cell_file(Path(), cell) for cell in cells}) == len(cells)
+    assert all(re.fullmatch("[0-9a-f]{8}", cell.id) for cell in cells)
     for cell in cells:
         source, config = cell.settings()
         assert config.method in METHODS
@@ -109,7 +107,7 @@ def test_other_data_are_never_called_by_the_papers_names():
     assert DATA["UCF101"].count == 101
     assert DATA[UCF16].count == 16
     smoke = make_cell("smoke", "CIFAR-10", "short", {"data.known": "bird,truck"})
-    assert smoke.id.startswith("digits")
+    assert smoke.question.startswith("digits")
     assert smoke.settings()[0].known == "2,9"
 
 

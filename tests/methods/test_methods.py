@@ -8,17 +8,17 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from novakind.config import Config, Objective
+from novakind.config import Config, Objective, starting
 from novakind.errors import UserError
 from novakind.methods import METHODS, Batch, Embedded, make_method
 from novakind.methods.ours import Ours, dynamic_weights, ramp_up
 from novakind.methods.supervised import Supervised
 from novakind.modality.features import Features
+from novakind.modality.image import Image
 from novakind.model import Card, Model, predict
 from novakind.objective import losses
 from novakind.objective.heads import CentroidHead
 from novakind.objective.prior import Prior
-from novakind.presets import paper
 from novakind.training.collapse import diagnose
 
 DIM, KNOWN = 6, 2
@@ -87,7 +87,7 @@ def test_every_weight_of_the_objective_is_a_term():
     weights = {field for field, value in vars(NOTHING).items() if value == 0} - {"smoothing", "soft_start"}
     assert weights == set(TERMS)
     assert terms_of(NOTHING) == {}
-    assert set(terms_of(paper().objective)) == {"ce", "entropy", "norm", "kl", "var"}
+    assert set(terms_of(starting(Image, "paper").objective)) == {"ce", "entropy", "norm", "kl", "var"}
     assert set(terms_of(Objective())) == {"ce", "swapped_sharpened", "kl", "var"}
 
 

@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
-from novakind.config import Config, Optim
+from novakind.config import Config, Optim, starting
 from novakind.data.collection import Collection, from_arrays
 from novakind.data.split import part, standardise
 from novakind.encoders import build
@@ -21,9 +21,9 @@ from novakind.methods import Embedded, make_method
 from novakind.methods.kmeans import Kmeans
 from novakind.methods.nev import NEV, lacking_variance, negative_learning
 from novakind.methods.supcon import SupCon, contrast
+from novakind.modality.image import Image
 from novakind.model import Model, load_model, predict
 from novakind.objective.heads import MLPHead
-from novakind.presets import glyphs
 from novakind.progress import Reporter
 from novakind.runs.finish import finish
 from novakind.runs.folder import Run
@@ -161,7 +161,7 @@ def test_kmeans_of_pictures():
     kind = np.arange(80) % 4
     pictures = (50 * kind[:, None, None] + rng.integers(0, 40, (80, 9, 9))).astype(np.uint8)
     collection = from_arrays(pictures, np.where(kind < 2, kind, -1))
-    model, clusters = found(collection, replace(glyphs(), novel=2, method="kmeans", dim=100, batch=20))
+    model, clusters = found(collection, replace(starting(Image, "glyphs"), novel=2, method="kmeans", dim=100, batch=20))
     assert adjusted_rand_score(kind[kind >= 2], clusters) == 1
     assert model.embed.weight.shape == (100, 243)
     assert not model.embed.weight[80:].any()  # no more components than items

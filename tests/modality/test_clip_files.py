@@ -13,10 +13,10 @@ from footage import evenly, numbered, numbers_of, only_with, read, shown_at, wri
 from PIL import Image as Pillow
 
 from novakind.data import store as store_module
-from novakind.data.files import Reading, load
+from novakind.data.files import load
 from novakind.errors import UnreadableError, UserError
 from novakind.modality.clips import look
-from novakind.modality.video import Video
+from novakind.modality.video import Video, VideoReading
 
 # --- files that are no videos, and damaged ones
 
@@ -133,7 +133,7 @@ def folder(tmp_path):
 def test_a_folder_of_videos(folder, tmp_path):
     (folder / "run" / "broken.avi").write_bytes(b"RIFF")
     (folder / "run" / "notes.txt").write_text("filmed in May")
-    collection = load(folder, tmp_path / "store", Reading(frames=4))
+    collection = load(folder, tmp_path / "store", VideoReading(frames=4))
     chosen = collection.modality
     assert (chosen.kind, chosen.size, chosen.frames, chosen.stored, chosen.fps) == ("video", 48, 4, 8, 4.0)
     assert collection.items.shape == (6, 3, 8, 48, 48)
@@ -158,13 +158,13 @@ def test_decoding_goes_on_where_it_was_stopped(folder, tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        load(folder, tmp_path / "store", Reading(16, frames=2), stop)
+        load(folder, tmp_path / "store", VideoReading(16, frames=2), stop)
     assert progress == [(0, 6), (2, 6), (4, 6)]
     assert len(taken) == 4
-    collection = load(folder, tmp_path / "store", Reading(16, frames=2), lambda *heard: progress.append(heard))
+    collection = load(folder, tmp_path / "store", VideoReading(16, frames=2), lambda *heard: progress.append(heard))
     assert progress[3:] == [(4, 6), (6, 6)]
     assert len(taken) == len(set(taken)) == 6
-    fresh = load(folder, tmp_path / "other", Reading(16, frames=2))
+    fresh = load(folder, tmp_path / "other", VideoReading(16, frames=2))
     np.testing.assert_array_equal(collection.items, fresh.items)
 
 
@@ -176,17 +176,17 @@ def test_size_and_rate_are_chosen_by_the_files(tmp_path):
         write_video(tmp_path / "data" / "a" / f"{number}.avi", evenly(10 * seconds, 10), draw=large)
     chosen = load(tmp_path / "data", tmp_path / "store").modality
     assert (chosen.size, chosen.frames, chosen.stored, chosen.fps) == (64, 16, 32, 16.0)
-    asked = load(tmp_path / "data", tmp_path / "store", Reading(24, frames=3, fps=2.5)).modality
+    asked = load(tmp_path / "data", tmp_path / "store", VideoReading(24, frames=3, fps=2.5)).modality
     assert (asked.size, asked.frames, asked.stored, asked.fps) == (24, 3, 6, 2.5)
 
 
 @pytest.mark.parametrize(
     ("reading", "message"),
     [
-        (Reading(window="3s"), "--window 3s is for recordings, and most of the files are no CSV files"),
-        (Reading(frames=-1), "--frames -1 is out of range"),
-        (Reading(frames=1000), "--frames 1000 is out of range, it must be from 1 to 256"),
-        (Reading(fps=-2.0), "--fps -2.0 is out of range"),
+        (VideoReading(window="3s"), "--window 3s is for recordings, and most of the files are no CSV files"),
+        (VideoReading(frames=-1), "--frames -1 is out of range"),
+        (VideoReading(frames=1000), "--frames 1000 is out of range, it must be from 1 to 256"),
+        (VideoReading(fps=-2.0), "--fps -2.0 is out of range"),
     ],
 )
 def test_readings_that_cannot_be_are_refused(folder, tmp_path, reading, message):
@@ -198,7 +198,7 @@ def test_readings_that_cannot_be_are_refused(folder, tmp_path, reading, message)
 def test_options_of_videos_are_refused_for_other_files(tmp_path, ending):
     (tmp_path / "data" / "a").mkdir(parents=True)
     (tmp_path / "data" / "a" / f"1.{ending}").write_bytes(b"")
-    for reading in (Reading(frames=4), Reading(fps=4.0)):
+    for reading in (VideoReading(frames=4), VideoReading(fps=4.0)):
         with pytest.raises(UserError, match=r"is for videos, and most of the files are .*: leave it out"):
             load(tmp_path / "data", tmp_path / "store", reading)
 

@@ -9,9 +9,9 @@ import torch
 
 from novakind.errors import UserError
 from novakind.modality import from_settings
-from novakind.modality.features import FeatureAugment, Features
+from novakind.modality.features import Features, FeatureViews
 
-STILL = FeatureAugment(noise=0.0, drop=0.0, mix=0.0)
+STILL = FeatureViews(noise=0.0, drop=0.0, mix=0.0)
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -53,8 +53,8 @@ def test_new_items_are_measured_against_the_training_items():
     ("policy", "kind"),
     [
         (STILL, "strong"),
-        (FeatureAugment("none"), "none"),
-        (FeatureAugment("weak", noise=0.0, drop=1.0, mix=1.0), "weak: no dropping, no mixing"),
+        (FeatureViews("none"), "none"),
+        (FeatureViews("weak", noise=0.0, drop=1.0, mix=1.0), "weak: no dropping, no mixing"),
     ],
 )
 def test_identity(policy, kind):
@@ -64,7 +64,7 @@ def test_identity(policy, kind):
 
 @pytest.mark.parametrize("strength", ["strong", "weak"])
 def test_noise_has_the_deviation_given_and_repeats_by_generator(strength):
-    policy = FeatureAugment(strength, noise=0.3, drop=0.0, mix=0.0)
+    policy = FeatureViews(strength, noise=0.3, drop=0.0, mix=0.0)
     batch = torch.randn(400, 50, generator=seeded())
     first, again = (unit(50).augment(batch, policy, seeded(1)) for _ in range(2))
     assert torch.equal(first, again)
@@ -76,16 +76,16 @@ def test_noise_has_the_deviation_given_and_repeats_by_generator(strength):
 
 def test_drop_sets_its_share_to_the_mean():
     batch = torch.ones(400, 50)
-    dropped = unit(50).augment(batch, FeatureAugment(noise=0.0, drop=0.25, mix=0.0), seeded())
+    dropped = unit(50).augment(batch, FeatureViews(noise=0.0, drop=0.25, mix=0.0), seeded())
     assert set(dropped.unique().tolist()) == {0.0, 1.0}
     assert abs((dropped == 0).float().mean() - 0.25) < 0.02
-    noisy = unit(50).augment(batch, FeatureAugment(noise=0.3, drop=0.25, mix=0.0), seeded())
+    noisy = unit(50).augment(batch, FeatureViews(noise=0.3, drop=0.25, mix=0.0), seeded())
     assert abs((noisy == 0).float().mean() - 0.25) < 0.02  # dropped after the noise: exactly the mean
 
 
 def test_mix_takes_at_most_its_share_of_one_other_item():
     batch = torch.eye(300)
-    mixed = unit(300).augment(batch, FeatureAugment(noise=0.0, drop=0.0, mix=0.2), seeded())
+    mixed = unit(300).augment(batch, FeatureViews(noise=0.0, drop=0.0, mix=0.2), seeded())
     torch.testing.assert_close(mixed.sum(1), torch.ones(300))
     assert ((mixed > 0).sum(1) <= 2).all()
     taken = 1 - mixed.diagonal()

@@ -12,10 +12,10 @@ from PIL import Image as Pillow
 from torch import Tensor
 
 from novakind.modality import KINDS, from_settings, series, warp
-from novakind.modality.series import Series, SeriesAugment, retime
+from novakind.modality.series import Series, SeriesViews, retime
 
-OFF = SeriesAugment(jitter=0, scale=0, rotate=0, time_warp=0, magnitude_warp=0, permute=0, slice=1, drop=0)
-ALL = SeriesAugment(permute=0.5, drop=0.3)
+OFF = SeriesViews(jitter=0, scale=0, rotate=0, time_warp=0, magnitude_warp=0, permute=0, slice=1, drop=0)
+ALL = SeriesViews(permute=0.5, drop=0.3)
 EACH = {"jitter": 0.1, "scale": 0.2, "rotate": 90.0, "time_warp": 0.3, "magnitude_warp": 0.3, "permute": 1.0}
 EACH |= {"slice": 0.5, "drop": 0.5}
 

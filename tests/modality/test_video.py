@@ -14,9 +14,9 @@ from novakind.config import Config, from_tables
 from novakind.errors import UserError
 from novakind.modality import Modality, from_settings
 from novakind.modality.image import recolour
-from novakind.modality.video import Video, VideoAugment, cropped, ends, frames_at, redye, resample, shifted
+from novakind.modality.video import Video, VideoViews, cropped, ends, frames_at, redye, resample, shifted
 
-OFF = VideoAugment(flip=False, crop=1, jitter=0, grey=0, blur=0, shift=0, speed=0)
+OFF = VideoViews(flip=False, crop=1, jitter=0, grey=0, blur=0, shift=0, speed=0)
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -42,7 +42,7 @@ def seen_in(clips: Tensor, frames: int) -> np.ndarray:
 @pytest.mark.parametrize("strength", ["strong", "weak", "none"])
 @pytest.mark.parametrize(("side", "stored", "frames"), [(1, 3, 2), (7, 6, 6), (24, 12, 5), (24, 1, 1)])
 def test_augmentation_repeats_itself_and_stays_in_range(strength, side, stored, frames):
-    policy = VideoAugment(strength, blur=0.5, grey=0.5, reverse=True)
+    policy = VideoViews(strength, blur=0.5, grey=0.5, reverse=True)
     batch, modality = random_batch(30, side, stored), Video(side, frames, stored)
     kept = batch.clone()
     first, again = (modality.augment(batch, policy, seeded(1)) for _ in range(2))
@@ -114,7 +114,7 @@ def test_moments_stray_as_far_as_allowed(shift, speed, reverse):
 @pytest.mark.parametrize("strength", ["strong", "weak"])
 def test_all_frames_of_a_clip_vary_alike_and_clips_differ(strength):
     still = random_batch(1, 16, 1).expand(40, 3, 8, 16, 16)
-    seen = Video(16, 8, 8).augment(still, VideoAugment(strength, blur=0.5), seeded())
+    seen = Video(16, 8, 8).augment(still, VideoViews(strength, blur=0.5), seeded())
     torch.testing.assert_close(seen, seen[:, :, :1].expand_as(seen), rtol=0, atol=1e-6)
     apart = (seen[:, None, :, 0] - seen[None, :, :, 0]).abs().amax((2, 3, 4))
     assert (apart > 1e-3).float().mean() > 0.9
@@ -189,7 +189,7 @@ def test_what_was_decoded_stays_valid_whatever_the_network_sees():
 def test_what_stands_still_does_not_exist_for_motion(strength):
     still = random_batch(1, 16, 1).expand(20, 3, 16, 16, 16)
     modality = Video(16, 8, 16, motion=True, mean=(0.7, 0.1, 0.3))
-    policy = VideoAugment(strength, blur=0.5, reverse=True)
+    policy = VideoViews(strength, blur=0.5, reverse=True)
     assert modality.normalise(modality.augment(still.clone(), policy, seeded())).abs().max() < 1e-5
     assert modality.normalise(still.clone()).abs().max() < 1e-5
 
@@ -244,7 +244,7 @@ def test_normalise_centres_and_scales_with_the_statistics_of_the_rows():
 
 @pytest.mark.parametrize("strength", ["strong", "weak"])
 def test_views_are_small_in_the_first_part_of_the_training(strength):
-    policy = VideoAugment(strength, small=12, small_until=0.6)
+    policy = VideoViews(strength, small=12, small_until=0.6)
     batch = random_batch(4, 16, 10)
     views = [Video(16, 8, 10).augment(batch.clone(), policy.at(progress), seeded()) for progress in (0, 0.59, 0.6, 1)]
     assert [tuple(view.shape[2:]) for view in views] == [(8, 12, 12)] * 2 + [(8, 16, 16)] * 2
@@ -270,6 +270,6 @@ def test_settings_survive_json():
     assert modality.shape == (3, 20, 48, 48)
     assert from_tables({"video": {"speed": 0.5}}).video.speed == 0.5
     with pytest.raises(UserError, match=r"--video\.crop 0 is out of range"):
-        Config(video=VideoAugment(crop=0))
+        Config(views=VideoViews(crop=0))
     with pytest.raises(UserError, match=r"--video\.small-until 2 is out of range"):
-        Config(video=VideoAugment(small_until=2))
+        Config(views=VideoViews(small_until=2))

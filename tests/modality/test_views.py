@@ -14,7 +14,7 @@ from torch import Tensor
 from novakind.modality import from_settings
 from novakind.modality.image import (
     Image,
-    ImageAugment,
+    ImageViews,
     blur,
     cut_out,
     pick,
@@ -23,7 +23,7 @@ from novakind.modality.image import (
     uniform,
 )
 
-OFF = ImageAugment(flip=False, crop=1, rotate=0, jitter=0, grey=0, blur=0, solarize=0, cutout=0)
+OFF = ImageViews(flip=False, crop=1, rotate=0, jitter=0, grey=0, blur=0, solarize=0, cutout=0)
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -37,7 +37,7 @@ def random_batch(count: int = 6, side: int = 16, seed: int = 0) -> Tensor:
 @pytest.mark.parametrize("strength", ["strong", "weak", "none"])
 @pytest.mark.parametrize("side", [1, 7, 32])
 def test_augmentation_repeats_itself_and_stays_in_range(strength, side):
-    policy = ImageAugment(strength, rotate=30, blur=0.5, solarize=0.5, cutout=0.5, grey=0.5)
+    policy = ImageViews(strength, rotate=30, blur=0.5, solarize=0.5, cutout=0.5, grey=0.5)
     batch = random_batch(40, side)
     kept = batch.clone()
     first, again = (Image(side).augment(batch, policy, seeded(1)) for _ in range(2))
@@ -58,7 +58,7 @@ def test_a_policy_without_changes_changes_nothing(policy):
     torch.testing.assert_close(Image(7).augment(batch, policy, seeded()), batch, rtol=0, atol=1e-5)
 
 
-def look_ups(policy: ImageAugment, count: int = 400, side: int = 32) -> np.ndarray:
+def look_ups(policy: ImageViews, count: int = 400, side: int = 32) -> np.ndarray:
     """The 2 x 2 matrix of each item's look-up, read off at the centre of pictures that are ramps in x and y."""
     ramp = torch.linspace(0, 1, side).expand(side, side)
     batch = torch.stack([ramp, ramp.T, torch.zeros(side, side)]).expand(count, 3, side, side)
@@ -90,7 +90,7 @@ def test_turns_and_mirrors_as_far_as_allowed():
 def test_weak_shifts_by_whole_pixels_exactly(flip):
     side, reach = 16, 2
     batch = random_batch(60, side)
-    seen = Image(side).augment(batch, ImageAugment("weak", flip=flip), seeded()).numpy()
+    seen = Image(side).augment(batch, ImageViews("weak", flip=flip), seeded()).numpy()
     found = []
     for item, result in zip(batch.numpy(), seen, strict=True):
         padded = np.pad(item, ((0, 0), (reach, reach), (reach, reach)), mode="symmetric")
@@ -209,20 +209,20 @@ def test_settings_survive_json():
 
 @pytest.mark.parametrize("strength", ["strong", "weak"])
 def test_views_are_small_in_the_first_part_of_the_training(strength):
-    policy = ImageAugment(strength, small=12, small_until=0.6)
+    policy = ImageViews(strength, small=12, small_until=0.6)
     batch = torch.rand(4, 3, 16, 16)
     views = [Image(16).augment(batch.clone(), policy.at(progress), seeded()) for progress in (0, 0.59, 0.6, 1)]
     assert [view.shape[-1] for view in views] == [12, 12, 16, 16]
 
 
 def test_views_become_mild():
-    policy = ImageAugment(crop=0.5, jitter=0.4, grey=0.1, blur=0.2, solarize=0.3, cutout=0.25, mild_from=0.5)
+    policy = ImageViews(crop=0.5, jitter=0.4, grey=0.1, blur=0.2, solarize=0.3, cutout=0.25, mild_from=0.5)
     assert policy.at(0.49) == policy
     late = policy.at(0.5)
     assert (late.crop, late.cutout, late.flip) == (0.8, 0.25, True)
     assert late.jitter == late.grey == late.blur == late.solarize == 0
     assert replace(policy, crop=0.9).at(1).crop == 0.9
-    assert ImageAugment().at(0.99) == ImageAugment()
+    assert ImageViews().at(0.99) == ImageViews()
 
 
 def test_a_small_view_shows_the_same_picture():

@@ -1,4 +1,4 @@
-"""What it is worth is measured, see LOG.md: the system's page faults differ too much from run to run for a test."""
+"""What it is worth is measured, see experiments/LOG.md: page faults differ too much from run to run for a test."""
 
 import platform
 import sys

@@ -10,7 +10,7 @@ import pytest
 from footage import evenly, write_video
 
 from novakind.app.cli import main
-from novakind.datasets.source import Source, preset_for
+from novakind.data.source import Source, preset_for
 from novakind.runs.discovery import Discovery
 
 SIDE, SECONDS = 40, 2

@@ -10,16 +10,16 @@ import torch
 from sklearn.datasets import make_blobs
 from small import shapes_folder
 
-from novakind.config import Config, Objective, Optim
+from novakind.config import Config, Objective, Optim, starting
 from novakind.data.collection import Collection, from_arrays
+from novakind.data.source import Source
 from novakind.data.split import part
-from novakind.datasets.source import Source, gather
+from novakind.datasets.gather import gather
 from novakind.errors import UserError
 from novakind.modality.image import Image
 from novakind.modality.video import Video
 from novakind.model import Card, Model, load_model, predict, to_bytes
 from novakind.objective.metrics import scores
-from novakind.presets import glyphs
 from novakind.runs.folder import Run
 from novakind.training.loop import fit, move_towards
 
@@ -185,7 +185,7 @@ def test_killed_before_and_after_training(tmp_path, monkeypatch):
 
     shapes_folder(tmp_path / "shapes")
     source = Source(str(tmp_path / "shapes"))
-    config = replace(glyphs(), novel=2, epochs=4, batch=40)
+    config = replace(starting(Image, "glyphs"), novel=2, epochs=4, batch=40)
     complete(source, config, tmp_path / "whole", quiet=True)
     complete(source, config, tmp_path / "again", quiet=True)
     for file in ("model.safetensors", "predictions.csv", "results.json", "report.html", "embeddings.npz"):
@@ -206,7 +206,7 @@ def test_digits_folder_end_to_end(tmp_path):
     collection, split = gather(Source(str(root), truth=str(truth), test=0.2), tmp_path / "store", 0.1, lambda *_: None)
     assert (len(collection), collection.classes, len(collection.truth_classes)) == (1797, ("0", "1", "2", "3", "4"), 10)
     assert collection.modality.shape == (3, 8, 8)
-    model, warnings, _ = fit(collection, split, replace(glyphs(), novel=5, epochs=40))
+    model, warnings, _ = fit(collection, split, replace(starting(Image, "glyphs"), novel=5, epochs=40))
     result = scores(collection.truth[split.test], predict(model, collection.items[split.test])[1], 5, "test")
     assert not warnings
     assert result["known_acc/test/agnostic"] > 0.95

@@ -6,7 +6,7 @@ import html
 import json
 import math
 import re
-from collections.abc import Callable
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,42 +14,48 @@ from typing import Any
 import numpy as np
 
 from novakind.data.collection import Collection
+from novakind.datasets.gather import gather
 from novakind.disk import write_atomic
-from novakind.modality.series import Series
-from novakind.modality.video import Video
-from novakind.results.report.clips import Clips
+from novakind.errors import UserError
+from novakind.modality.display import Display, Pictures
+from novakind.progress import Reporter
 from novakind.results.report.contents import contents
-from novakind.results.report.signals import Signals
+from novakind.runs.folder import Run
 
-__all__ = ["Clips", "Signals", "draw_report", "write_report"]
+__all__ = ["draw_again", "draw_report", "write_report"]
 
 STYLES = ("page.css", "signals.css", "clips.css")
 SCRIPTS = ("page.js", "signals.js", "clips.js", "cards.js", "map.js", "charts.js")  # one scope, in this order
 
 
-def write_report(
-    run: Path, thumbnail: Callable[[int], bytes | None], signals: Signals | None = None, clips: Clips | None = None
-) -> Path:
-    """Write `report.html` into a finished run folder. `thumbnail(i)` is item i's picture (PNG, WebP) or None.
-
-    Time series are given as `signals` and videos as `clips`; they are shown instead of pictures, and no thumbnail is
-    asked for.
-    """
+def write_report(run: Path, shown: Display) -> Path:
+    """Write `report.html` into a finished run folder, with what there is to see of its items."""
     path = run / "report.html"
-    write_atomic(path, render(contents(run, thumbnail, signals, clips)).encode())
+    write_atomic(path, render(contents(run, shown)).encode())
     return path
 
 
-def draw_report(path: Path, collection: Collection) -> Path:
-    """The page with what there is to see of the items: pictures, courses of time series, or clips."""
-    modality = collection.modality
+def draw_report(run: Path, collection: Collection) -> Path:
+    """The page of a run, with its items as their kind of data shows them."""
+    return write_report(run, collection.modality.display(lambda number: np.asarray(collection.items[number])))
 
-    def row(number: int) -> np.ndarray:
-        return np.asarray(collection.items[number])
 
-    signals = Signals(modality.channels, modality.rate, modality.unit, row) if isinstance(modality, Series) else None
-    clips = Clips(modality.fps, row) if isinstance(modality, Video) else None
-    return write_report(path, lambda number: modality.thumbnail(row(number)), signals, clips)
+def draw_again(run: Path) -> Path:
+    """Write report.html anew, from the data as they were; a report that is there is never replaced by a poorer one."""
+    folder = Run(run)
+    settings = folder.settings()
+    reason = "the data have changed since the run"
+    try:
+        with Reporter() as report:
+            collection, _ = gather(folder.source(), run / "store", settings["val"], report.decoding)
+        if collection.digest() == settings["data"]["digest"]:
+            return draw_report(run, collection)
+    except UserError as error:
+        reason = str(error)
+    if (run / "report.html").exists():
+        raise UserError(f"the report cannot be drawn again with its pictures and stays as it is, because {reason}")
+    print(f"the report shows no pictures, because {reason}", file=sys.stderr)
+    return write_report(run, Pictures(lambda number: None))
 
 
 def render(data: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,20 +13,14 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image
 
+from novakind.modality.display import Clips
+
 CARD_BYTES = 3_900_000  # of all strips on cards
 MAP_BYTES = 3_000_000  # of strips that only the map shows
 STILL_BYTES = 400_000  # of single frames on the map, where that is spent
 TINY = 32  # pixels of the longer side; smaller frames are enlarged, each pixel staying a square
 TRIED = 12  # items that are drawn to choose a size
 SLACK = 0.9  # the part of a budget that they may promise to fill
-
-
-@dataclass(frozen=True)
-class Clips:
-    """The items as videos: `row(i)` is item i as (3, frames, height, width), in bytes."""
-
-    fps: float  # frames per second of the frames in a row, 0 = unknown
-    row: Callable[[int], np.ndarray]
 
 
 @dataclass(frozen=True)

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from novakind.modality.display import Clips, Display, Signals
 from novakind.objective.metrics import matched_confusion
-from novakind.results.report.clips import Clips, gather_clips
+from novakind.results.report.clips import gather_clips
 from novakind.results.report.layout import project, sample
-from novakind.results.report.signals import Signals, gather_signals
+from novakind.results.report.signals import gather_signals
 from novakind.results.report.thumbnails import gather
 from novakind.runs.discovery import Category, Discovery
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from novakind.runs.folder import Run
 
 MAP_POINTS = 2_000
 MAP_PICTURES = 1_500
@@ -45,25 +40,25 @@ PROTOCOLS = {
 }
 
 
-def contents(
-    run: Path, thumbnail: Callable[[int], bytes | None], signals: Signals | None = None, clips: Clips | None = None
-) -> dict[str, Any]:
+def contents(run: Path, shown: Display) -> dict[str, Any]:
     """Everything the page needs of a finished run."""
     discovery = Discovery.load(run)
     results = json.loads((run / "results.json").read_text(encoding="utf-8"))
-    shown = max(2, min(12, CARD_PICTURES // (2 * max(len(discovery.names), 1))))
-    categories = [describe(category, shown) for category in discovery.categories]
+    examples = max(2, min(12, CARD_PICTURES // (2 * max(len(discovery.names), 1))))
+    categories = [describe(category, examples) for category in discovery.categories]
     on_cards = [item for category in categories for item in (*category["typical"], *category["doubtful"])]
     on_map = sample(discovery.category, MAP_POINTS)
     points, method = project(discovery.embedding[on_map])
     # the pictures of the map run out somewhere: at random, not in one category or at one end of the collection
     shuffled = np.random.default_rng(0).permutation(on_map).tolist()
     items = sorted({*on_cards, *on_map.tolist()})
-    pictures, films = {}, None
-    if clips:
-        pictures, films = gather_clips(clips, on_cards, shuffled)
-    elif not signals:
-        pictures = gather(thumbnail, on_cards, shuffled, MAP_PICTURES, MAP_BYTES)
+    pictures, films, signals = {}, None, None
+    if isinstance(shown, Clips):
+        pictures, films = gather_clips(shown, on_cards, shuffled)
+    elif isinstance(shown, Signals):
+        signals = gather_signals(shown, discovery.category, items)
+    else:
+        pictures = gather(shown.thumbnail, on_cards, shuffled, MAP_PICTURES, MAP_BYTES)
     return {
         "name": str(results.get("data", run.name)),
         "version": results.get("version"),
@@ -80,12 +75,12 @@ def contents(
         ],
         "rows": {item: describe_item(discovery, item) for item in items},
         "pictures": pictures,
-        "signals": gather_signals(signals, discovery.category, items) if signals else None,
+        "signals": signals,
         "clips": films,
         "map": {"method": method, "items": on_map.tolist(), "points": points.round(4).tolist()},
         "confusion": confusion(discovery),
         "curves": curves(run / "metrics.jsonl"),
-        "settings": settings(run / "config.toml"),
+        "settings": settings(run),
     }
 
 
@@ -182,7 +177,7 @@ def number(value: Any) -> float | str | None:
     return float(f"{value:.5g}") if math.isfinite(value) else str(value)
 
 
-def settings(path: Path) -> list[dict[str, Any]]:
+def settings(run: Path) -> list[dict[str, Any]]:
     """The settings by table, each as a [name, value] pair of texts; the top level comes first, under no name."""
     tables: dict[str, list[list[str]]] = {}
 
@@ -194,5 +189,6 @@ def settings(path: Path) -> list[dict[str, Any]]:
                 text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
                 tables.setdefault(prefix, []).append([key, text])
 
-    walk("", tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {})
+    folder = Run(run)
+    walk("", folder.settings() if folder.config_file.is_file() else {})
     return [{"name": name, "pairs": tables[name]} for name in sorted(tables, key=lambda name: name != "")]

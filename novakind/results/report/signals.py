@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int, UInt8
+
+from novakind.modality.display import Signals
 
 POINTS = 60  # of a line
 CHANNELS = 9  # that are shown
@@ -26,16 +28,6 @@ ROOM = 6  # times its own range is the most that a channel's panel may span
 
 Lines = Float[np.ndarray, "channels points"]
 PerChannel = Float[np.ndarray, " channels"]
-
-
-@dataclass(frozen=True)
-class Signals:
-    """The items as time series: `row(i)` is item i as (channels, time)."""
-
-    channels: tuple[str, ...]
-    rate: float  # samples per second, 0 = unknown
-    unit: str  # of the values, "" = unknown
-    row: Callable[[int], np.ndarray]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,95 @@
+"""discover(): the whole way from data to a report, in one call: what the command line and Python users run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from novakind.config import Config, starting, starting_reading
+from novakind.data.source import Source
+from novakind.datasets import DATASETS, is_named
+from novakind.datasets.gather import kind_for
+from novakind.errors import UserError
+from novakind.modality import KINDS, Kind
+from novakind.results.report import draw_report
+from novakind.runs.complete import complete
+from novakind.runs.discovery import Discovery
+from novakind.settings import Setting, change, settings_of, unknown
+
+
+def discover(
+    data: str | Path,
+    out: str | Path | None = None,
+    *,
+    preset: str = "auto",
+    fresh: bool = False,
+    quiet: bool = True,
+    **options: Any,
+) -> Discovery:
+    """Find new categories among the unlabeled items of a folder, a manifest, an .npz file or a data set by name.
+
+    `options` are those of the command line, with `_` for `-`: `novel=5`, `window="3s"`, `truth="truth.csv"`; settings
+    with a dot are given as `**{"optim.lr": 0.05}`. The run folder is `out`, by default `runs/` and the name of the
+    data; a run that was interrupted goes on, one that is finished stays.
+    """
+    source, config = assemble(str(data), preset, options)
+    path = Path(out) if out is not None else run_folder(source)
+    complete(source, config, path, fresh, quiet, draw=draw_report)
+    return Discovery.load(path)
+
+
+def run_folder(source: Source, before: str = "") -> Path:
+    """Where a run is written by default: after the name of its data."""
+    data = Path(source.data)
+    return Path("runs") / f"{before}{data.resolve().stem if data.exists() else data.name}"
+
+
+def assemble(
+    data: str, preset: str, options: Mapping[str, Any], parse: Callable[[Setting, Any], Any] = lambda _, value: value
+) -> tuple[Source, Config]:
+    """The data and all settings: those of the kind of data and the preset, with the options on top.
+
+    Every option is checked against its type, choices and range; one that has no meaning for these data is refused.
+    """
+    left = dict(options)
+    own = {field.name for field in fields(Source)} & settings_of(Source).keys() - {"data"}
+    given = {name: parse(settings_of(Source)[name], left.pop(name)) for name in own & left.keys()}
+    source = Source(data, **given)
+    kind = kind_for(source)
+    if preset == "auto" and is_named(data, source.root):
+        preset = DATASETS[data].preset
+    reading, config = starting_reading(kind, preset), starting(kind, preset)
+    settings = {**settings_of(kind.Reading), **settings_of(Config), **settings_of(kind.Views, "views.")}
+    for name, value in left.items():
+        if name not in settings:
+            raise UserError(refusal(name, value, kind, data))
+        if name in settings_of(kind.Reading):
+            reading = change(reading, name, parse(settings[name], value))
+        else:
+            config = change(config, name, parse(settings[name], value))
+    return replace(source, reading=reading), config
+
+
+def every_setting() -> Mapping[str, Setting]:
+    """Whatever may be set of a run, for any kind of data."""
+    found: dict[str, Setting] = {}
+    for kind in KINDS.values():
+        found |= {**settings_of(kind.Reading), **settings_of(kind.Views, "views.")}
+    found |= {**settings_of(Source), **settings_of(Config)}
+    del found["data"]
+    return found
+
+
+def refusal(name: str, value: Any, kind: Kind, data: str) -> str:
+    """Why an option cannot be: it is for another kind of data, or there is none of that name."""
+    others = [
+        other.noun
+        for other in KINDS.values()
+        if name in settings_of(other.Reading) or name in settings_of(other.Views, "views.")
+    ]
+    if not others:
+        return unknown(name, every_setting())
+    option = f"--{name.replace('_', '-')} {value}"
+    return f"{option} is for {' and '.join(others)}, and {data} holds {kind.noun}: leave it out"

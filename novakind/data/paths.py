@@ -1,0 +1,118 @@
+"""paths: the one way from what a user gives (a folder, a manifest, an .npz, a file) to items and their files."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from novakind.data.manifest import MANIFESTS, is_manifest, read_manifest
+from novakind.errors import UserError
+from novakind.modality import Kind, from_array, kind_of_files
+
+UNLABELED = "unlabeled"
+GLANCE = 200  # files tell what the others are
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Files below `root`, or the rows of arrays."""
+
+    root: Path
+    names: Sequence[str]
+    """Of files as seen from `root`; of rows their numbers."""
+    labels: Sequence[str] = ()
+    """"" is unlabeled; empty as a whole where no labels were asked for."""
+    skipped: tuple[tuple[str, str], ...] = ()
+    """What is passed over, and why."""
+    arrays: Mapping[str, np.ndarray] | None = None
+
+    @property
+    def files(self) -> list[Path]:
+        return [self.root / name for name in self.names]
+
+
+def root_of(given: Path) -> Path:
+    """The folder that the names of items are relative to: the one that was given, or that of the file."""
+    return given if given.is_dir() else given.parent
+
+
+def list_items(given: Path, labeled: bool = True) -> Listing:
+    """What is there: with their labels (a folder's are the names of its sub-folders), or any items to be sorted."""
+    if given.is_dir():
+        return list_folder(given, labeled)
+    if not given.exists():
+        raise UserError(f"{given} does not exist: give a folder, a .csv or .parquet manifest, or an .npz file")
+    if given.suffix.lower() == ".npz":
+        arrays = read_arrays(given)
+        for key in ("X", "y") if labeled else ("X",):
+            if key not in arrays:
+                raise UserError(
+                    f"{given} has no array {key}: write it with numpy.savez(path, X=..., y=...), y = -1 for unlabeled"
+                )
+        return Listing(given.parent, [str(number) for number in range(len(arrays["X"]))], arrays=arrays)
+    if given.suffix.lower() in MANIFESTS and (labeled or is_manifest(given)):
+        names, labels = read_manifest(given, labels=labeled)
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
+            raise UserError(f"{given} names {twice[0]} more than once, but an item has one row: remove the others")
+        return Listing(given.parent, names, ["" if label == UNLABELED else label for label in labels])
+    if labeled:
+        raise UserError(f"{given} is neither a folder, a .csv or .parquet manifest nor an .npz file: give one of those")
+    return Listing(given.parent, [given.name])
+
+
+def list_folder(root: Path, labeled: bool) -> Listing:
+    """The files below `root` whose path holds no hidden part; with labels only those in the folder of a class."""
+    names, labels, skipped = [], [], []
+    for file in sorted(walk(root)):
+        inside = file.relative_to(root)
+        if not file.is_file():
+            skipped.append((inside.as_posix(), "a broken link" if file.is_symlink() else "not a file"))
+        elif labeled and len(inside.parts) < 2:
+            skipped.append((inside.as_posix(), "not in the folder of a class"))
+        else:
+            names.append(inside.as_posix())
+            labels.append("" if inside.parts[0] == UNLABELED else inside.parts[0])
+    if labeled and not names:
+        raise UserError(
+            f"{root} holds no file in a sub-folder: put known items into one folder for each class, "
+            f"and the rest into {UNLABELED}/"
+        )
+    return Listing(root, names, labels if labeled else (), tuple(skipped))
+
+
+def walk(root: Path) -> Iterator[Path]:
+    """Everything below `root` that is no folder; names that begin with a point, of folders too, are passed over."""
+    for folder, inner, files in os.walk(root):
+        inner[:] = [name for name in inner if not name.startswith(".")]
+        yield from (Path(folder, name) for name in files if not name.startswith("."))
+
+
+def kind_of(given: Path) -> Kind:
+    """The kind of data, as far as a look can tell; what is wrong with it is told when it is read."""
+    with suppress(UserError):
+        if given.suffix.lower() == ".npz" and given.is_file():
+            return type(from_array(read_arrays(given)["X"])[1])
+        if given.is_file() and is_manifest(given):
+            return kind_of_files(read_manifest(given, labels=False)[0])
+    return kind_of_files(islice(walk(given), GLANCE))
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file, without unpickling anything."""
+    try:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            return dict(file)
+    except OSError as error:
+        raise UserError(f"{path} cannot be opened ({error.strerror or error}): give a readable .npz file") from None
+    except Exception:  # numpy, zipfile and zlib each have their own ways to say so, none of them for users
+        raise UserError(
+            f"{path} is no .npz file of plain arrays, or damaged: write it with numpy.savez(path, X=..., y=...)"
+        ) from None

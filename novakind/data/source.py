@@ -1,0 +1,54 @@
+"""Source: where a run's data come from and how they are divided: a later command finds the same items again."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from novakind.settings import BelowOne, Seed, check
+
+
+@dataclass(frozen=True)
+class Source:
+    """The data, and for benchmarks the protocol."""
+
+    data: str = ""
+    """A folder (one sub-folder for each known class, the rest in unlabeled/), a .csv or .parquet manifest with the
+    columns path and label, an .npz with arrays X and y, or the name of a data set."""
+    kind: str = ""
+    """What the items are: image, video, series or features; found by the files' endings where it is not given."""
+    reading: Any = None
+    """How they are read: the `Reading` of their kind of data; None stands for its own defaults."""
+    truth: str = ""
+    """A .csv with the columns path and label: what the unlabeled items really are. Scored, never trained on."""
+    test: BelowOne = 0.0
+    """Share of the items held out for a final score. Data sets by name default to their official test part, or to
+    0.2 if they have none."""
+    split: str = ""
+    """How test and validation items are chosen: random (item by item), or whole groups, e.g. subject or trial for data
+    sets that name them, file for windows of recordings. The default is an official test part, else groups, else
+    random."""
+    known: str = ""
+    """Benchmark on labeled data: which classes stay labeled (5 = the first five, random:5, or names a,b,"c, d"); the
+    others become the novel ones."""
+    impose: str = ""
+    """Benchmark: leave out unlabeled items until the novel classes have these shares, e.g. 1/2,1/4,1/4."""
+    split_seed: Seed = 0
+    """Seed of random classes, of the imposed shares and of the test and validation items; apart from --seed."""
+    data_root: str = ""
+    """Where data sets by name are kept; by default NOVAKIND_DATA or ~/.cache/novakind."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def root(self) -> Path:
+        """The folder of all data sets."""
+        return data_root(self.data_root)
+
+
+def data_root(given: str = "") -> Path:
+    """The folder of all data sets: as given, else NOVAKIND_DATA, else ~/.cache/novakind."""
+    return Path(given or os.environ.get("NOVAKIND_DATA", "") or "~/.cache/novakind").expanduser()

@@ -1,0 +1,69 @@
+"""gather(): from a Source to its items, divided; the same source always gives the same items in the same order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from novakind.data.collection import Collection
+from novakind.data.files import Watch, load
+from novakind.data.paths import kind_of
+from novakind.data.source import Source
+from novakind.data.split import Split, hide, impose, part, standardise, with_truth
+from novakind.datasets import DATASETS, is_named
+from novakind.errors import UserError
+from novakind.modality import KINDS, Kind
+
+
+def kind_for(source: Source) -> Kind:
+    """The kind of data: as the source says, else as the data set or the files suggest."""
+    if source.kind:
+        if source.kind not in KINDS:
+            raise UserError(f"--kind {source.kind} is no kind of data: choose from {', '.join(KINDS)}")
+        return KINDS[source.kind]
+    if is_named(source.data, source.root):
+        return DATASETS[source.data].kind
+    return kind_of(Path(source.data))
+
+
+def placed(source: Source) -> Source:
+    """The same source with full paths, its kind and its reading, so that later commands find it from any folder."""
+
+    def full(path: str) -> str:
+        return str(Path(path).resolve()) if path and Path(path).exists() else path
+
+    kind = kind_for(source)
+    named = is_named(source.data, source.root)
+    return replace(
+        source,
+        data=source.data if named else full(source.data),
+        truth=full(source.truth),
+        kind=kind.kind,
+        reading=source.reading or kind.Reading(),
+    )
+
+
+def gather(source: Source, store: Path, val: float, watch: Watch) -> tuple[Collection, Split]:
+    """Load, hide, impose, divide."""
+    if not source.data:
+        raise UserError("no data are given: name a folder, a manifest, an .npz file or a data set after discover")
+    source = placed(source)
+    by_name = is_named(source.data, source.root)
+    if by_name:
+        collection = DATASETS[source.data].load(source.root, source.reading, watch)
+    elif not Path(source.data).exists() and not Path(source.data).suffix:
+        raise UserError(
+            f"{source.data} does not exist: give a folder, a .csv or .parquet manifest, an .npz file, "
+            f"or the name of a data set ({', '.join(DATASETS)})"
+        )
+    else:
+        collection = load(Path(source.data), store, source.reading, watch, KINDS[source.kind])
+    if source.truth:
+        collection = with_truth(collection, Path(source.truth))
+    if source.known:
+        collection = hide(collection, source.known, source.split_seed)
+    if source.impose:
+        collection = impose(collection, source.impose, source.split_seed)
+    test = source.test or (0.2 if by_name and collection.official_test is None else 0.0)
+    split = part(collection, val, test, source.split_seed, source.split)
+    return standardise(collection, split), split

@@ -1,0 +1,97 @@
+"""predict: new items sorted by a trained model, read from files, folders, manifests and arrays."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from novakind.data.paths import list_items
+from novakind.disk import csv_bytes, write_atomic
+from novakind.errors import UnreadableError, UserError
+from novakind.modality import from_array
+from novakind.model import Model, load_model, predict
+from novakind.results.export import write_out
+from novakind.runs.folder import Run
+
+BATCH = 512
+
+
+def predict_items(run: Path, items: list[Path], out: Path | None) -> None:
+    """A table of path, category and probability, printed or written to `out`."""
+    if not items:
+        raise UserError("no items are given: name the files or folders to sort after the run folder")
+    model = load_model(Run(run).model_file)
+    rows: list[list[Any]] = []
+    skipped: list[tuple[str, str]] = []
+    for names, batch in read_items(items, model, skipped):
+        _, logp = predict(model, batch)
+        for name, line in zip(names, logp, strict=True):
+            best = int(line.argmax())
+            rows.append([name, model.card.categories[best], f"{np.exp(line[best]):.6f}"])
+    for path, reason in skipped:
+        print(f"skipped {path}: {reason}", file=sys.stderr)
+    if not rows:
+        raise UserError(f"none of the given items can be read ({len(skipped)} skipped): give {model.modality.example}")
+    table = csv_bytes(["path", "category", "probability"], rows)
+    if out is None:
+        sys.stdout.buffer.write(table)
+    else:
+        write_out(out, lambda path: write_atomic(path, table))
+        print(f"{len(rows)} items sorted, {len(skipped)} skipped: {out}")
+
+
+def read_items(
+    given: list[Path], model: Model, skipped: list[tuple[str, str]]
+) -> Iterator[tuple[list[str], np.ndarray]]:
+    """Names and rows, a batch at a time; what cannot be read goes to `skipped`."""
+    names, rows = [], []
+    for name, file in named_files(given, model, skipped):
+        if isinstance(file, np.ndarray):
+            yield [str(number) for number in range(len(file))], file
+            continue
+        try:
+            if not file.is_file():
+                raise UnreadableError("no such file")
+            for suffix, row in model.modality.read(file):
+                rows.append(row)
+                names.append(name + suffix)
+        except UnreadableError as error:
+            skipped.append((name, str(error)))
+        if len(rows) >= BATCH:
+            yield names, np.stack(rows)
+            names, rows = [], []
+    if rows:
+        yield names, np.stack(rows)
+
+
+def named_files(
+    given: list[Path], model: Model, skipped: list[tuple[str, str]]
+) -> Iterator[tuple[str, Path | np.ndarray]]:
+    """Each file with the name that it goes by, or the rows of an array."""
+    for path in given:
+        if not path.exists():
+            skipped.append((str(path), "no such file"))
+            continue
+        listing = list_items(path, labeled=False)
+        skipped += [(str(path / name), reason) for name, reason in listing.skipped]
+        if listing.arrays is not None:
+            yield str(path), fitting_rows(listing.arrays["X"], model, str(path))
+            continue
+        is_list = path.is_file() and listing.names != [path.name]
+        for name in listing.names:
+            yield name if is_list else str(listing.root / name), listing.root / name
+
+
+def fitting_rows(X: np.ndarray, model: Model, what: str) -> np.ndarray:
+    """Arrays as rows of the kind and shape that the model was trained on."""
+    rows, modality = from_array(X)
+    if modality.shape != model.modality.shape:
+        raise UserError(
+            f"{what} has items of shape {modality.shape}, but the model was trained on {model.modality.shape}: "
+            "give items of the same kind and size"
+        )
+    return rows
