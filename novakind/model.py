@@ -42,8 +42,8 @@ class Card:
 class Model(nn.Module):
     """x -> embedding e = h(f(x)), linear without activation -> log-probabilities of K classes.
 
-    `extra` holds whatever modules a method adds; they are trained and saved with the rest. What a user has frozen in an
-    encoder of their own stays as it is, the statistics of its batch normalisation too: `frozen` names it.
+    `extra` holds whatever modules a method adds; they are trained and saved with the rest. What a user has frozen in a
+    custom encoder stays as it is, the statistics of its batch normalisation too: `frozen` names it.
     """
 
     def __init__(self, card: Card, encoder: nn.Module | None = None) -> None:
@@ -57,7 +57,7 @@ class Model(nn.Module):
         self.head = HEADS[card.head](card.dim, len(card.categories), card.tau)
         self.extra = nn.ModuleDict()
         for weight in self.parameters():
-            if weight.ndim == 4:  # filters of pictures; those of videos have no layout that is faster
+            if weight.ndim == 4:  # filters of pictures; for those of videos no layout is faster
                 weight.data = weight.data.contiguous(memory_format=torch.channels_last)
 
     def train(self, mode: bool = True) -> Model:
@@ -85,7 +85,7 @@ class Model(nn.Module):
 
 
 def seen_shape(modality: Modality) -> tuple[int, ...]:
-    """The shape of one item as the encoder sees it: of a video not all frames that are kept."""
+    """The shape of one item as the encoder sees it; of a video it may see fewer frames than are stored."""
     blank = np.zeros((1, *modality.shape), modality.dtype)
     return tuple(modality.normalise(modality.collate(blank)).shape[1:])
 
@@ -172,7 +172,7 @@ def to_bytes(model: Model) -> bytes:
 
 
 def load_model(path: Path, encoder: nn.Module | None = None) -> Model:
-    """A model as `to_bytes` wrote it; one with an encoder of the user's own needs that module again."""
+    """A model as `to_bytes` wrote it; one with a custom encoder needs that module again."""
     if not path.is_file():
         raise UserError(
             f"{path} does not exist: train first with novakind discover, or give the folder of a finished run"
@@ -189,9 +189,7 @@ def load_model(path: Path, encoder: nn.Module | None = None) -> Model:
         raise UserError(f"{path} was not written by novakind: give the folder of a finished run")
     card = json.loads(metadata["card"])
     if card["encoder"] == CUSTOM and encoder is None:
-        raise UserError(
-            f"{path} was trained with an encoder of its user's own: load it with Discoverer.load(path, encoder=...)"
-        )
+        raise UserError(f"{path} was trained with a custom encoder: load it with Discoverer.load(path, encoder=...)")
     model = Model(Card(**{**card, "categories": tuple(card["categories"])}), encoder)
     try:
         model.load_state_dict(tensors)

@@ -1,4 +1,4 @@
-"""What a person sees of long work: a bar with rate and time left on a terminal, one line an epoch elsewhere."""
+"""What a person sees of long work: a bar with rate and time left on a terminal, one line per epoch elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 
 class Reporter:
-    """Hears from decoding and training, and writes to standard error."""
+    """Shows the progress of decoding and training on standard error."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet

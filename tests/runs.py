@@ -39,8 +39,8 @@ def write_run(run, paths=None, labels=None, truth=None, names=None, splits=None,
         for i in range(items):
             chosen = int(category[i])
             split = splits[i] if splits else "train"
-            sure = float(np.exp(logp[i, chosen]))
-            writer.writerow([paths[i], split, labels[i], true_names[i], chosen, names[chosen], sure])
+            probability = float(np.exp(logp[i, chosen]))
+            writer.writerow([paths[i], split, labels[i], true_names[i], chosen, names[chosen], probability])
     np.savez(run / "embeddings.npz", embedding=embedding, logp=logp)
     defaults = {"metrics": {}, "minutes": 0.4, "warnings": [], "data": "toys", "items": items, "skipped": 2}
     facts = {"classes": names, "known": known, "truth_classes": truth, "version": "0.1.0"}
@@ -139,7 +139,7 @@ for (const target of [canvas, ...document.querySelectorAll(".chart svg, .item, .
 }
 document.getElementById("sort").value = "size";
 document.getElementById("sort").dispatchEvent(new Event("change"));
-novakind.data.collection.categories[2].name = "renamed";
+novakind.data.categories[2].name = "renamed";
 novakind.draw();
 document.documentElement.dataset.played = "";
 </script>

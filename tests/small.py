@@ -1,4 +1,4 @@
-"""Small pictures for tests: four kinds, told apart at a glance, and plain ones."""
+"""Small pictures for tests: four kinds, easy to distinguish, and plain ones."""
 
 from pathlib import Path
 

@@ -6,12 +6,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from novakind.presets import PRESETS
 
-from novakind.config import Config, Objective, Optim, as_tables, from_tables, read_toml, to_toml
+from novakind.config import Config, Objective, Optim, as_tables, starting, starting_reading
 from novakind.errors import UserError
+from novakind.modality import KINDS
 from novakind.modality.image import ImageViews
 from novakind.modality.series import SeriesViews
+from novakind.settings import change, from_tables
+from novakind.toml import read_toml, to_toml
 
 checked = settings(deadline=None, derandomize=True, max_examples=200)
 HOSTILE = [
@@ -57,17 +59,31 @@ def test_any_plain_values_survive_toml(values):
     assert all(type(again[key]) is type(value) for key, value in values.items())
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_presets_survive_toml_and_differ(preset):
-    config = replace(PRESETS[preset](), novel=5, prior="1/2,1/8,1/8,1/8,1/8")
-    assert from_tables(round_trip(as_tables(config))) == config
-    assert sum(PRESETS[preset]() == other() for other in PRESETS.values()) == 1
+PRESETS = [(kind, preset) for kind in KINDS.values() for preset in kind.presets]
 
 
-def test_the_papers_preset_has_the_papers_terms():
-    weights = {key: value for key, value in as_tables(PRESETS["paper"]())["objective"].items() if value == 1}
-    assert set(weights) == {"ce", "entropy", "norm", "kl", "var"}
-    assert PRESETS["paper"]().optim == Optim("sgd", nesterov=False, schedule="linear", warmup=0)
+@pytest.mark.parametrize(("kind", "preset"), PRESETS, ids=lambda value: getattr(value, "kind", value))
+def test_presets_survive_toml_and_differ(kind, preset):
+    config = replace(starting(kind, preset), novel=5, prior="1/2,1/8,1/8,1/8,1/8")
+    tables = round_trip(as_tables(config))
+    views = from_tables(tables.pop("views"), kind.Views)
+    assert replace(from_tables(tables, Config), views=views) == config
+    others = [(starting(kind, other), starting_reading(kind, other)) for other in kind.presets]
+    assert others.count((starting(kind, preset), starting_reading(kind, preset))) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_the_papers_preset_has_the_papers_terms(kind):
+    config = starting(kind, "paper")
+    assert {key for key, value in as_tables(config)["objective"].items() if value == 1} == {
+        *("ce", "entropy", "norm", "kl", "var")
+    }
+    assert config.optim == Optim("sgd", nesterov=False, schedule="linear", warmup=0)
+
+
+def test_a_preset_of_another_kind_is_refused():
+    with pytest.raises(UserError, match="--preset glyphs is not for videos: choose from auto, videos, default, paper"):
+        starting(KINDS["video"], "glyphs")
 
 
 @pytest.mark.parametrize(
@@ -86,12 +102,12 @@ def test_the_papers_preset_has_the_papers_terms():
         (lambda: Config(optim=Optim(lr=math.nan)), "--optim.lr nan"),
         (lambda: Config(optim=Optim(momentum=1.0)), "--optim.momentum 1.0"),
         (lambda: Config(optim=Optim(warmup=1.5)), "--optim.warmup 1.5"),
-        (lambda: Config(views=ImageViews(crop=0.0)), "--image.crop 0.0"),
-        (lambda: Config(views=ImageViews(crop=1.1)), "--image.crop 1.1"),
-        (lambda: Config(views=SeriesViews(slice=0.0)), "--series.slice 0.0"),
-        (lambda: Config(views=SeriesViews(rotate=200)), "--series.rotate 200"),
-        (lambda: Config(views=SeriesViews(jitter=-1.0)), "--series.jitter -1.0"),
-        (lambda: Config(views=SeriesViews(permute=1.5)), "--series.permute 1.5"),
+        (lambda: Config(views=ImageViews(crop=0.0)), "--views.crop 0.0"),
+        (lambda: Config(views=ImageViews(crop=1.1)), "--views.crop 1.1"),
+        (lambda: Config(views=SeriesViews(slice=0.0)), "--views.slice 0.0"),
+        (lambda: Config(views=SeriesViews(rotate=200)), "--views.rotate 200"),
+        (lambda: Config(views=SeriesViews(jitter=-1.0)), "--views.jitter -1.0"),
+        (lambda: Config(views=SeriesViews(permute=1.5)), "--views.permute 1.5"),
         (lambda: Config(minutes=-1.0), "--minutes -1.0"),
         (lambda: Config(objective=Objective(smoothing=1.0)), "--objective.smoothing 1.0"),
         (lambda: Config(objective=Objective(sharpness=0.0)), "--objective.sharpness 0.0"),
@@ -111,8 +127,38 @@ def test_out_of_range_is_one_sentence_with_value_rule_and_fix(make, option):
 @pytest.mark.parametrize(("tables", "name"), [({"nouvel": 5}, "nouvel"), ({"objective": {"kll": 1.0}}, "kll")])
 def test_a_setting_of_another_version_is_refused_by_name(tables, name):
     with pytest.raises(UserError, match=f'"{name}" is no setting of (Config|Objective)'):
-        from_tables(tables)
+        from_tables(tables, Config)
 
 
 def test_settings_left_out_take_their_defaults():
-    assert from_tables({"novel": 3, "objective": {"kl": 4.0}}) == Config(novel=3, objective=Objective(kl=4.0))
+    assert from_tables({"novel": 3, "objective": {"kl": 4.0}}, Config) == Config(novel=3, objective=Objective(kl=4.0))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("optim.name", "adam", "--optim.name adam is no choice of it: choose from sgd, adamw, muon"),
+        ("optim.schedule", "cos", "--optim.schedule cos is no choice of it: choose from linear, cosine, constant"),
+        ("head", "nope", "--head nope is no choice of it: choose from prototype, linear"),
+        ("optim.weight_decay", -1.0, "--optim.weight-decay -1.0 is out of range"),
+        ("optim.weight_decay", math.nan, "--optim.weight-decay nan is out of range"),
+        ("optim.nesterov", 1, "--optim.nesterov 1 is no truth value"),
+        ("objective.kl", -2.0, "--objective.kl -2.0 is out of range"),
+        ("views.drop", 2.0, "--views.drop 2.0 is out of range"),
+        ("views.strength", "mild", "--views.strength mild is no choice of it: choose from strong, weak, none"),
+        ("views.flip", True, "--views.flip is no setting"),
+        ("epochs", 1.5, "--epochs 1.5 is no whole number"),
+        ("epochs", True, "--epochs True is no whole number"),
+        ("minutes", math.inf, "--minutes inf is out of range"),
+        ("dim", 99999999999, "--dim 99999999999 is out of range, it must be from 2 to 65,536"),
+        ("heads", 100000, "--heads 100000 is out of range"),
+        ("novel", "5", "--novel '5' is no whole number"),
+        ("optim.rl", 0.1, "--optim.rl is no setting: did you mean --optim.lr"),
+        ("prior", 3, "--prior 3 is no text"),
+    ],
+)
+def test_every_setting_is_checked_by_type_choice_and_range(name, value, message):
+    config = starting(KINDS["features"])
+    with pytest.raises(UserError) as caught:
+        change(config, name, value)
+    assert str(caught.value).startswith(message)

@@ -1,4 +1,4 @@
-"""The picture of a comparison: a row a method, a dot a seed. SVG by hand, for light and for dark pages."""
+"""The picture of a comparison: one row per method, one dot per seed. Plain SVG, for light and for dark pages."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class Row:
     known_text: str
     novel_text: str
     note: str = ""
-    """A word under the name; a row that has one stands apart from those above it."""
+    """A word under the name; a row that has one is separated from those above it."""
 
 
 def draw(title: str, subtitle: str, rows: Sequence[Row]) -> str:
     """The whole file; the rows stay in their order."""
     height = TOP + ROW * len(rows) + BOTTOM
-    label = "; ".join(f"{row.name}: known {row.known_text}, new {row.novel_text}" for row in rows)
+    label = "; ".join(f"{row.name}: known {row.known_text}, novel {row.novel_text}" for row in rows)
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
@@ -69,10 +69,11 @@ def draw(title: str, subtitle: str, rows: Sequence[Row]) -> str:
 
 
 def legend() -> Iterator[str]:
-    for x, kind, text in ((28, "known", "known classes, accuracy"), (236, "novel", "new classes, ACC (agnostic)")):
+    kinds = (28, "known", "known classes, accuracy"), (236, "novel", "novel classes, ACC (task-agnostic)")
+    for x, kind, text in kinds:
         yield f'<rect class="{kind}" x="{x}" y="82" width="16" height="10" rx="3"/>'
         yield f'<text x="{x + 24}" y="92">{text}</text>'
-    yield f'<text class="right" x="{WIDTH - 28}" y="92">a dot for each seed, a bar at their mean</text>'
+    yield f'<text class="right" x="{WIDTH - 28}" y="92">one dot per seed, a bar at their mean</text>'
 
 
 def axis(height: int) -> Iterator[str]:

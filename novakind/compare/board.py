@@ -15,12 +15,12 @@ from novakind.disk import csv_bytes, write_atomic
 UPPER_BOUND = "oracle"
 COLUMNS = {
     "known accuracy": "known_acc/{}/agnostic",
-    "novel ACC, aware": "novel_acc/{}/aware",
-    "novel ACC, agnostic": "novel_acc/{}/agnostic",
+    "novel ACC, task-aware": "novel_acc/{}/aware",
+    "novel ACC, task-agnostic": "novel_acc/{}/agnostic",
     "NMI": "novel_nmi/{}/agnostic",
     "ARI": "novel_ari/{}/agnostic",
 }
-KNOWN, NOVEL = COLUMNS["known accuracy"], COLUMNS["novel ACC, agnostic"]
+KNOWN, NOVEL = COLUMNS["known accuracy"], COLUMNS["novel ACC, task-agnostic"]
 
 
 class Cell(NamedTuple):
@@ -62,7 +62,7 @@ class Scoreboard:
         return [(cell, self.finished[cell]) for cell in self.cells if cell.method == method and cell in self.finished]
 
     def line(self, cell: Cell) -> str:
-        """The result of a cell in a line."""
+        """The result of a cell in one line."""
         answer = self.finished[cell]
         shown = [
             f"{name} {100 * answer['metrics'][column.format(self.part)]:.1f} %"
@@ -72,17 +72,17 @@ class Scoreboard:
         return ", ".join([*shown, f"{answer['minutes']:.2f} min"])
 
     def write(self, folder: Path) -> None:
-        """Each file is whole at any moment, so that one can look while the comparison goes on."""
+        """Each file is complete at any moment, so that it can be opened while the comparison runs."""
         write_atomic(folder / "compare.csv", self.csv())
         write_atomic(folder / "compare.md", self.markdown().encode(errors="replace"))
-        title, rows = f"{self.data}: known and new classes, {self.part} part", self.picture_rows()
+        title, rows = f"{self.data}: known and novel classes, {self.part} part", self.picture_rows()
         if rows:
             write_atomic(folder / "compare.svg", draw(title, self.terms, rows).encode())
-        else:  # that of an earlier question shows what is not asked any more
+        else:  # one from an earlier comparison would show something else
             (folder / "compare.svg").unlink(missing_ok=True)
 
     def csv(self) -> bytes:
-        """One line a cell, with every metric that any of them has."""
+        """One line per cell, with every metric that any of them has."""
         metrics = list(dict.fromkeys(key for answer in self.finished.values() for key in answer["metrics"]))
         rows = []
         for method in self.methods():
@@ -95,7 +95,7 @@ class Scoreboard:
         return csv_bytes(["method", "seed", *metrics, "minutes", "warnings", "failed"], rows)
 
     def table(self, bold: str = "") -> list[list[str]]:
-        """Header and rows; `bold` goes around the best scores, of which the upper bound is none."""
+        """Header and rows; `bold` goes around the best scores. The upper bound never counts as best."""
         contenders = [method for method in self.methods() if method != UPPER_BOUND]
         best = {
             column: max((tenths(self.values(method, column)) for method in contenders), default=0.0)
@@ -112,7 +112,7 @@ class Scoreboard:
         return lines
 
     def name(self, method: str) -> str:
-        """A method, and what became of it where that was not a number."""
+        """A method, and which of its seeds failed."""
         seeds = [str(cell.seed) for cell in self.failed if cell.method == method]
         return f"{method} (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)} failed)" if seeds else method
 
@@ -134,11 +134,11 @@ class Scoreboard:
     def caption(self) -> str:
         return (
             f"Data: {self.data}; {self.terms}. Scores in percent on the {self.part} part, mean ± standard deviation "
-            "of n seeds; accuracy, NMI and ARI are agnostic."
+            "of n seeds; accuracy, NMI and ARI are task-agnostic."
         )
 
     def notes(self) -> list[str]:
-        """What a reader of the table must know besides."""
+        """What a reader of the table must also know."""
         notes = [f"Failed: {cell}: {text}" for cell, text in self.failed.items()]
         warned = [str(cell) for cell, answer in self.finished.items() if answer["warnings"]]
         if warned:

@@ -1,4 +1,4 @@
-"""How each method of a comparison got there: accuracy on the items kept aside, against minutes. SVG by hand."""
+"""How each method of a comparison got there: accuracy on the validation items over minutes. Plain SVG."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from novakind.compare.bars import STYLE, shown
 
 WIDTH, HEIGHT, TOP, BOTTOM = 880, 460, 112, 400
-PANELS = {"novel": ("new classes, ACC (agnostic)", 64, 360), "known": ("known classes, accuracy", 484, 780)}
+PANELS = {"novel": ("novel classes, ACC (task-agnostic)", 64, 360), "known": ("known classes, accuracy", 484, 780)}
 """What each panel shows, and where its first and its last minute stand."""
 LINE = 15
 """How far two names at the ends of curves must lie apart."""
@@ -35,7 +35,7 @@ Curve = list[Point]
 
 
 def read(run: Path) -> Curve:
-    """The course of a run; empty where nothing is known of the truth."""
+    """The accuracy of a run epoch by epoch; empty where the truth is not known."""
     file = run / "metrics.jsonl"
     lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     minutes, curve = 0.0, []
@@ -56,14 +56,14 @@ def mean(curves: Sequence[Curve]) -> Curve:
 
 
 def reached(curve: Curve, novel: float) -> float:
-    """The minutes after which so much novel ACC is there for the first time; infinite if never."""
+    """The minutes until this novel ACC is reached for the first time; infinite if never."""
     return next((point.minutes for point in curve if point.novel >= novel), math.inf)
 
 
 def draw(title: str, subtitle: str, methods: Mapping[str, Sequence[Curve]]) -> str:
-    """The whole file: two panels, a thin line a seed, a thick one for their mean."""
+    """The whole file: two panels, one thin line per seed, a thick one for their mean."""
     last = max(curve[-1].minutes for curves in methods.values() for curve in curves if curve)
-    ends = "; ".join(f"{name}: new {100 * mean(curves)[-1].novel:.1f} %" for name, curves in methods.items())
+    ends = "; ".join(f"{name}: novel {100 * mean(curves)[-1].novel:.1f} %" for name, curves in methods.items())
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '

@@ -1,7 +1,7 @@
 """compare: every method on the same data, with the same encoder, views and budget; one table, two pictures.
 
-Each method with each seed is a run folder of its own, a cell. What is finished stays finished: the same command goes on
-after an interruption, and other settings begin a cell anew.
+Each method with each seed has its own run folder, a cell. What is finished stays finished: the same command continues
+after an interruption, and other settings start a cell again from the beginning.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ CELL = "cell.json"
 
 @dataclass(frozen=True)
 class Plan:
-    """What is compared: the same source and settings for every cell, but for its method and seed."""
+    """What is compared: the same source and settings for every cell, except its method and seed."""
 
     source: Source
     config: Config
     out: Path
     digests: dict[str, str]
-    """Of the items, and of the truth, which the scores depend on."""
+    """Of the items, and of the true classes, which the scores depend on."""
 
     def settings(self, cell: Cell) -> Config:
         return replace(self.config, **choices()[cell.method], seed=cell.seed)
@@ -50,7 +50,7 @@ class Plan:
         return self.out / cell.method / str(cell.seed)
 
     def question(self, cell: Cell) -> dict[str, Any]:
-        """What is asked of a cell, in plain values: it is answered once."""
+        """What defines a cell's result, in plain values: each question is answered once."""
         return {"data": asdict(self.source) | self.digests} | as_tables(self.settings(cell))
 
 
@@ -77,7 +77,7 @@ def run_compare(
 
 
 def choices() -> dict[str, dict[str, Any]]:
-    """Every name that --methods may hold, with the settings that it stands for."""
+    """Every name that --methods accepts, with the settings that it stands for."""
     return {name: {"method": name} for name in METHODS} | VARIANTS
 
 
@@ -92,7 +92,7 @@ def parse_methods(methods: str) -> list[str]:
             raise UserError(f'--methods "{methods}" holds {what}: choose from all, {", ".join(choices())}')
         if name in names[:number]:
             raise UserError(
-                f'--methods "{methods}" holds "{name}" twice, but a method is run once a seed: name it once'
+                f'--methods "{methods}" holds "{name}" twice, but a method is run once per seed: name it once'
             )
     return names
 
@@ -109,14 +109,14 @@ def check(source: Source, config: Config, seeds: int) -> None:
         raise UserError("no data are given: name a folder, a manifest, an .npz file or a data set after compare")
     if not (source.known or source.truth):
         raise UserError(
-            f"{source.data} has no hidden truth, so no method can be scored: "
-            "hide classes of labeled data with --known 5, or tell what the unlabeled items are with --truth truth.csv"
+            f"the true classes of the unlabeled items of {source.data} are not known, so no method can be scored: "
+            "treat classes of labeled data as novel with --known 5, or give the true classes with --truth truth.csv"
         )
     early_checks(config, source)
 
 
 def claim(out: Path) -> Run:
-    """Make the folder, or take it up again; one that holds somebody's own files is refused."""
+    """Make the folder, or continue in it; one that holds other files is refused."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         others = any(child.name != "store" and not child.name.startswith(".") for child in out.iterdir())
@@ -132,11 +132,11 @@ def look(
 ) -> tuple[Scoreboard, dict[str, str]]:
     """Read the data, once for all runs: an empty scoreboard and the digests; data that cannot be scored are refused."""
     collection, split = gather(source, store, config.val, report.decoding)
-    hidden = collection.truth >= len(collection.classes)
-    part = next((name for name in ("test", "train") if hidden[getattr(split, name)].any()), "")
+    novel = collection.truth >= len(collection.classes)
+    part = next((name for name in ("test", "train") if novel[getattr(split, name)].any()), "")
     if not part:
         raise UserError(
-            f"{collection.name} has no item of a hidden class, so no method can be scored: give --known or --truth"
+            f"{collection.name} has no item of a novel class, so no method can be scored: give --known or --truth"
         )
     early_checks(replace(config, novel=config.novel or len(collection.truth_classes) - len(collection.classes)), source)
     truth = hashlib.sha256(repr(collection.truth_classes).encode() + collection.truth.tobytes())
@@ -155,18 +155,18 @@ def budget(config: Config) -> str:
 
 
 def earlier(plan: Plan, cell: Cell) -> dict[str, Any] | None:
-    """The answer that an earlier command has found to the same question."""
+    """The answer of an earlier command to the same question."""
     found = read_json(plan.folder(cell) / CELL)
     return found if is_same(found.get("asked"), plan.question(cell)) and "metrics" in found else None
 
 
 def is_same(earlier: Any, present: dict[str, Any]) -> bool:
-    """Whether two questions differ in nothing but places; digests tell whether the same data are there."""
+    """Whether two questions differ in paths at most; digests show whether the data are the same."""
     return isinstance(earlier, dict) and essence(earlier) == essence(json.loads(json.dumps(present)))
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """The content of a file; nothing, where it is absent or damaged."""
+    """The content of a file; empty where it is missing or damaged."""
     try:
         content = json.loads(file.read_bytes())
     except (OSError, ValueError):
@@ -183,7 +183,7 @@ def run_cells(plan: Plan, board: Scoreboard, report: Reporter) -> None:
         try:
             board.finished[cell] = run_cell(plan, cell)
             result = board.line(cell)
-        except Exception as error:  # whatever befalls one method, the others are still worth running
+        except Exception as error:  # when one method fails, the others are still worth running
             board.failed[cell] = reason(error)
             result = f"failed: {board.failed[cell]}"
         left = (time.monotonic() - begun) / number * (len(waiting) - number)
@@ -194,7 +194,7 @@ def run_cells(plan: Plan, board: Scoreboard, report: Reporter) -> None:
 
 
 def publish(plan: Plan, board: Scoreboard) -> None:
-    """The table and the pictures of what is known so far; curves only where the items kept aside can be scored."""
+    """The table and the pictures of the results so far; curves only where the validation items can be scored."""
     board.write(plan.out)
     courses = {
         method: [curve for cell, _ in board.of(method) if (curve := curves.read(plan.folder(cell)))]
@@ -203,14 +203,14 @@ def publish(plan: Plan, board: Scoreboard) -> None:
     courses = {method: found for method, found in courses.items() if found}
     picture = plan.out / "curves.svg"
     if courses:
-        title = f"{board.data}: known and new classes over time, items kept aside"
+        title = f"{board.data}: known and novel classes over time, validation items"
         write_atomic(picture, curves.draw(title, board.terms, courses).encode())
-    else:  # that of an earlier question shows what is not asked any more
+    else:  # one from an earlier comparison would show something else
         picture.unlink(missing_ok=True)
 
 
 def run_cell(plan: Plan, cell: Cell) -> dict[str, Any]:
-    """Run a cell, or go on with it if it was begun with the same question; it ends with its answer written down."""
+    """Run a cell, or continue it if it was started with the same question; then write its answer into its folder."""
     path, question = plan.folder(cell), plan.question(cell)
     if not is_same(read_json(path / ASKED), question):
         Run.claim(path)

@@ -47,7 +47,7 @@ class Collection:
         """Changes with names, labels and items (of which at most 4,096 or 64 MB are read): a run resumes only with its
         own data."""
         summary = hashlib.sha256(
-            repr((self.modality.decoding(), self.classes, self.paths)).encode(errors="surrogateescape")
+            repr((self.modality.settings(), self.classes, self.paths)).encode(errors="surrogateescape")
         )
         summary.update(np.ascontiguousarray(self.labels, dtype=np.int64).tobytes())
         if self.official_test is not None:

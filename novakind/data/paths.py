@@ -56,7 +56,8 @@ def list_items(given: Path, labeled: bool = True) -> Listing:
                 raise UserError(
                     f"{given} has no array {key}: write it with numpy.savez(path, X=..., y=...), y = -1 for unlabeled"
                 )
-        return Listing(given.parent, [str(number) for number in range(len(arrays["X"]))], arrays=arrays)
+        rows = len(arrays["X"]) if arrays["X"].ndim else 0
+        return Listing(given.parent, [str(number) for number in range(rows)], arrays=arrays)
     if given.suffix.lower() in MANIFESTS and (labeled or is_manifest(given)):
         names, labels = read_manifest(given, labels=labeled)
         twice = [name for name, count in Counter(names).items() if count > 1]

@@ -38,10 +38,11 @@ class Split:
 def part(collection: Collection, val: float, test: float, seed: int = 0, by: str = "") -> Split:
     """A test and a validation part, of items that lie apart from the training items as `by` says.
 
-    "random": item by item, each part with the same share of every class (of the truth where it is known). The name of
+    "random": item by item, each part with the same share of every known class and of the unlabeled items. The name of
     one of the collection's groups: whole groups, e.g. people whom the model has never seen. "": an official test part
     where there is one and `test` is 0, else the collection's first kind of groups, else random. Beside an official test
-    part, too, the validation part is one of whole groups where there are any.
+    part, too, the validation part is one of whole groups where there are any. The truth has no say in any of it: an
+    item's part decides whether the model is trained on it.
     """
     if not (0 <= val < 1 and 0 <= test < 1 and val + test < 1):
         raise UserError(f"--val {val} and --test {test} leave nothing to train on: their sum must stay below 1")
@@ -57,14 +58,14 @@ def part(collection: Collection, val: float, test: float, seed: int = 0, by: str
             if asked:
                 raise
             by = "random"  # too few groups, such as a folder with one recording of each class
-    strata = np.where(collection.truth >= 0, collection.truth, collection.labels)
+    labels = collection.labels
     if by == "official" and collection.groups:
-        watched = some_groups(next(iter(collection.groups.values())), strata, ~official, val, rng)
+        watched = some_groups(next(iter(collection.groups.values())), labels, ~official, val, rng)
         return Split(*(np.flatnonzero(chosen) for chosen in (~official & ~watched, watched, official)), by=by)
     train: list[np.ndarray] = []
     held: dict[str, list[np.ndarray]] = {"val": [], "test": [np.flatnonzero(official)]}
-    for stratum in np.unique(strata[~official]):
-        members = rng.permutation(np.flatnonzero((strata == stratum) & ~official))
+    for label in np.unique(labels[~official]):
+        members = rng.permutation(np.flatnonzero((labels == label) & ~official))
         tests = min(round(test * len(members)), len(members) - 1)  # each class keeps an item to train on
         vals = min(round(val * (len(members) - tests)), len(members) - tests - 1)
         held["test"].append(members[:tests])
@@ -97,19 +98,19 @@ def part_by_group(
 
 
 def some_groups(
-    groups: Indices, strata: Indices, free: Bool[np.ndarray, " items"], share: float, rng: np.random.Generator
+    groups: Indices, labels: Indices, free: Bool[np.ndarray, " items"], share: float, rng: np.random.Generator
 ) -> Bool[np.ndarray, " items"]:
-    """Whole groups of the free items, as near to this share of every class as they come; each class keeps some.
+    """Whole groups of the free items, as near to this share of every label as they come; each label keeps some.
 
-    A group is taken if that brings the classes that it holds nearer to their share.
+    A group is taken if that brings the labels that it holds nearer to their share; that of unlabeled items is one more.
     """
-    classes, strata = np.unique(strata, return_inverse=True)
-    left = np.bincount(strata[free], minlength=len(classes)).astype(float)
+    values, places = np.unique(labels, return_inverse=True)
+    left = np.bincount(places[free], minlength=len(values)).astype(float)
     wanted = share * left
     taken = np.zeros(len(groups), dtype=bool)
     for group in rng.permutation(np.unique(groups[free])):
         members = free & (groups == group)
-        counts = np.bincount(strata[members], minlength=len(classes))
+        counts = np.bincount(places[members], minlength=len(values))
         nearer = np.abs(wanted - counts).sum() < np.abs(wanted).sum()
         if nearer and (left - counts)[counts > 0].min() > 0:
             taken |= members

@@ -52,7 +52,7 @@ ENCODERS: dict[str, Callable[[Shape], nn.Module]] = {
     "slowfast-50": lambda shape: SlowFast(),
     "slowfast-narrow": lambda shape: SlowFast.narrow(),
 }
-# How many axes an item of each encoder has; three where nothing is said.
+# How many axes the items of each encoder have; three where it is not listed.
 AXES = {"mlp": 1} | dict.fromkeys(("seriesnet", "resnet1d", "sensorcnn"), 2)
 AXES |= {name: 4 for name in ENCODERS if name.startswith(("r2plus1d", "p3d", "slowfast"))}
 KINDS = {1: "feature vectors", 2: "series", 3: "images", 4: "videos"}
@@ -60,7 +60,7 @@ AUTO = {1: "mlp", 2: "seriesnet", 3: "convnet", 4: "r2plus1d-narrow"}
 
 
 def chosen(name: str, axes: int) -> str:
-    """What "auto" stands for, for items with so many axes; any other name stays."""
+    """The encoder that "auto" means for items with this many axes; any other name stays."""
     return AUTO[axes] if name == "auto" else name
 
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from novakind.errors import UserError
 
-TINY = 16  # pixels; up to here the image is too small to give a pixel away
+TINY = 16  # pixels; up to this size the stem keeps every pixel
 SMALLEST = 8
 
 

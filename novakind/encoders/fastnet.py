@@ -46,7 +46,7 @@ class FastNet(nn.Module):
 
 
 def group(inputs: int, width: int) -> nn.Sequential:
-    """Two convolutions with a pool after the first; normalisation without scale, as GELU wants a fixed one."""
+    """Two convolutions with a pool after the first."""
     layers = [
         nn.Conv2d(inputs, width, 3, padding=1, bias=False),
         nn.MaxPool2d(2),
@@ -58,5 +58,5 @@ def group(inputs: int, width: int) -> nn.Sequential:
     ]
     for layer in layers:
         if isinstance(layer, nn.Conv2d):
-            nn.init.dirac_(layer.weight[: layer.in_channels])  # pass the inputs on, to begin with
+            nn.init.dirac_(layer.weight[: layer.in_channels])  # at the start, pass the inputs through
     return nn.Sequential(*layers)

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-# One row a stage: expansion, channels, blocks, stride of the first block.
+# One row per stage: expansion, channels, blocks, stride of the first block.
 STAGES = (
     (1, 16, 1, 1),
     (6, 24, 2, 2),

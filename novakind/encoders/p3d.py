@@ -1,4 +1,4 @@
-"""P3D (Qiu, Yao and Mei, 2017): a residual network that looks along time beside or behind its 3x3 convolutions."""
+"""P3D (Qiu, Yao and Mei, 2017): a residual network with convolutions over time next to or after its 3x3 ones."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ KINDS = "ABC"
 class P3D(nn.Module):
     """P3D without its classifier: bottlenecks whose kinds A, B and C take turns; `dim` 32 `width`.
 
-    P3D-63 is ResNet-50 with 13 convolutions over time, one in each block of the first three stages; 131 and 199 are
-    made of ResNet-101 and 152 likewise. A pool halves the frames before every stage, so 16 frames come to the last one
-    as a single picture. The vector is the mean over the last maps.
+    P3D-63 is ResNet-50 with 13 convolutions over time, one per block of the first three stages; 131 and 199 are made
+    from ResNet-101 and 152 in the same way. A pool halves the frames before every stage, so 16 frames reach the last
+    one as a single picture. The vector is the mean over the last maps.
     """
 
     def __init__(self, depth: int = 63, width: int = 64) -> None:
@@ -55,7 +55,7 @@ class P3D(nn.Module):
 class Bottleneck(nn.Module):
     """1x1 down, which carries the stride; over space, and over time as the kind says; 1x1 up to four times the width.
 
-    Kind A looks along time behind the 3x3 convolution, B beside it, and C behind it while passing it on as well.
+    Kind A convolves over time after the 3x3 convolution, B in parallel to it, and C after it with a skip connection.
     """
 
     def __init__(self, inputs: int, width: int, stride: int, kind: str) -> None:

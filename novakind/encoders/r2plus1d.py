@@ -58,7 +58,7 @@ class R2Plus1D(nn.Module):
 
 
 class Basic(nn.Module):
-    """Two factored convolutions around which the input is carried."""
+    """Two factored convolutions with a skip connection."""
 
     def __init__(self, inputs: int, outputs: int, stride: int, multiple: int = 1) -> None:
         super().__init__()
@@ -77,15 +77,15 @@ class Basic(nn.Module):
 
 
 def middle_width(inputs: int, outputs: int) -> int:
-    """Between the two factors, so many channels that both together have as many weights as one 3x3x3 convolution.
+    """Channels between the two factors, such that both together have as many weights as one 3x3x3 convolution.
 
-    In a block whose width changes, the published weights take the width of its first convolution for its second too.
+    In a block whose width changes, the published weights use the width of its first convolution for its second too.
     """
     return 27 * inputs * outputs // (9 * inputs + 3 * outputs)
 
 
 def rounded(width: int, multiple: int) -> int:
-    """To the nearest multiple, but never to none."""
+    """The nearest multiple, at least one."""
     return max(1, round(width / multiple)) * multiple
 
 

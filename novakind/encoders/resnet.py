@@ -30,7 +30,7 @@ def shortcut(inputs: int, outputs: int, stride: int) -> nn.Sequential | None:
 
 
 class Basic(nn.Module):
-    """Two 3x3 convolutions around which the input is carried."""
+    """Two 3x3 convolutions with a skip connection."""
 
     expansion = 1
 

@@ -1,4 +1,4 @@
-"""Encoders of time series: convolutions over time, for any number of channels and any length from 8 samples on.
+"""Encoders of time series: convolutions over time, for any number of channels and any length of 8 samples or more.
 
 Inside, a series is a picture of height 1 in channels-last memory, since there convolutions, normalisation and pooling
 run up to twice as fast on CPUs as their one-dimensional versions. The weights should be channels-last too: whoever
@@ -50,8 +50,8 @@ class SensorCNN(nn.Module):
 class ResNet1d(nn.Module):
     """The residual network of Wang, Yan and Oates (2017) with three blocks of three convolutions; `dim` 128.
 
-    Kernels of 7, 5 and 3 samples, odd so that the length stays; the second and third block halve the length, which the
-    original keeps, as that costs four times as much.
+    Kernels of 7, 5 and 3 samples, odd so that the length stays. The second and third block halve the length; the
+    original keeps it, which costs four times as much.
     """
 
     def __init__(self, channels: int) -> None:
@@ -90,7 +90,7 @@ class SeriesNet(nn.Module):
 
 
 class ResidualBlock(nn.Module):
-    """Three convolutions beside a shortcut, which a 1-sample convolution fits to their width and length."""
+    """Three convolutions and a shortcut, which a 1-sample convolution fits to their width and length."""
 
     def __init__(self, inputs: int, width: int, stride: int) -> None:
         super().__init__()

@@ -20,8 +20,8 @@ class SlowFast(nn.Module):
     """SlowFast without its classifier; parameter names are PyTorchVideo's; `dim` 32 times the width of both paths.
 
     The clip holds the frames of the fast path; the slow path takes every `alpha`-th, from the first on. The fast path
-    has 1 / `beta` of the width, and passes what it found on to the slow path before each stage, by convolutions over
-    `reach` frames. The slow path looks along time in its last two stages only. The vector is the mean over the last
+    has 1 / `beta` of the width, and passes its features to the slow path before each stage, by convolutions over
+    `reach` frames. The slow path convolves over time in its last two stages only. The vector is the mean over the last
     maps of the slow path, then of the fast path. The published weights are of `alpha` 8 and `reach` 5 ("4x16"), and of
     `alpha` 4 and `reach` 7 ("8x8").
     """
@@ -58,7 +58,7 @@ class SlowFast(nn.Module):
 
 
 class Paths(nn.Module):
-    """One step of both paths; then the slow one is given, as further channels, what the fast one found."""
+    """One step of both paths; then the slow one receives the features of the fast one as further channels."""
 
     def __init__(self, slow: nn.Module, fast: nn.Module, fusion: FastToSlow | None) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class FastToSlow(nn.Module):
 
 
 def stage(inputs: int, width: int, count: int, stride: int, frames: int) -> Stage:
-    """Bottlenecks that look along so many frames when they go down to the width."""
+    """Bottlenecks whose first convolution is over `frames` frames."""
     blocks = []
     for index in range(count):
         step = (1, stride, stride) if index == 0 else (1, 1, 1)

@@ -1,7 +1,7 @@
 """What the encoders of video share: what a clip must be, convolutions over space and time, and residual blocks.
 
-Clips and maps lie in memory with the channels last, where they pass for matrices and for pictures without copying:
-the convolutions that do not look across space are computed as such, up to six times as fast on CPUs.
+Clips and maps lie in memory with the channels last, so they can be read as matrices or pictures without copying.
+Convolutions that are not over space are computed in that form, up to six times as fast on CPUs.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Stage(nn.Module):
 
 
 def bottleneck(inputs: int, width: int, frames: int, middle: nn.Module) -> nn.Sequential:
-    """Down to the width, over so many frames; `middle` at that width; up to four times the width."""
+    """Down to the width, over `frames` frames; `middle` at that width; up to four times the width."""
     return nn.Sequential(
         OrderedDict(
             conv_a=Conv(inputs, width, (frames, 1, 1)),

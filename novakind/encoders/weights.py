@@ -18,20 +18,20 @@ STEM = ("conv1.", "bn1.")
 def load_weights(encoder: nn.Module, path: str | os.PathLike[str]) -> list[str]:
     """Copy every tensor of the file into the encoder, or raise UserError and change nothing.
 
-    Names are torchvision's (timm's, for a timm encoder). Left out, and said in the list that is returned: a classifier,
-    and a 7x7 stem with its BatchNorm where the encoder has a 3x3 one. `num_batches_tracked` may be missing. Anything
-    else that the file has too much, too little or in another shape means another network, and is an error.
+    Names are torchvision's (timm's, for a timm encoder). Left out, and named in the list that is returned: a
+    classifier, and a 7x7 stem with its BatchNorm where the encoder has a 3x3 one. `num_batches_tracked` may be missing.
+    Any other tensor that is missing, left over or of another shape means another network, and is an error.
     """
     encoder = getattr(encoder, "wrapped", encoder)
     ours, theirs, left_out = encoder.state_dict(), read(path), []
 
     classifier = [key for key in theirs if key.startswith(CLASSIFIERS) and key not in ours]
     if classifier:
-        left_out.append(f"{', '.join(classifier)}: a classifier, which an encoder has not")
+        left_out.append(f"{', '.join(classifier)}: a classifier, which an encoder does not have")
     stem = []
     if is_large_stem(theirs.get("conv1.weight")) and is_small_stem(ours.get("conv1.weight")):
         stem = [key for key in ours if key.startswith(STEM)]
-        left_out.append("conv1, bn1: a 7x7 stem, where the encoder has a 3x3 one and learns it anew")
+        left_out.append("conv1, bn1: a 7x7 stem, where the encoder has a 3x3 one and learns it from scratch")
 
     for key, tensor in ours.items():
         if key in stem or (key.endswith("num_batches_tracked") and key not in theirs):

@@ -1,15 +1,16 @@
 """AutoNovel, or ranking statistics (Han, Rebuffi, Ehrhardt, Vedaldi and Zisserman, "Automatically discovering and
 learning new visual categories with ranking statistics", ICLR 2020; "AutoNovel", TPAMI 2021), in its incremental form.
 
-Stage "rotations" learns to tell by how many quarter-turns a picture was turned, from all items, without labels. Stage
-"supervised" is cross-entropy on known classes. Stage "discover" freezes all of the encoder but its last layers. Two
-unlabeled items are held to be similar if the *sets* of their 5 strongest features are equal; binary cross-entropy on
-p_i . p'_j, for p from a head of U novel outputs, learns by that. One head of all K outputs learns known classes by
-cross-entropy and novel ones with the other head's answers as pseudo-labels; the views of an item must agree.
+Stage "rotations" learns by how many quarter-turns a picture was turned, from all items, without labels. Stage
+"supervised" is cross-entropy on known classes. Stage "discover" freezes the encoder except its last layers. Two
+unlabeled items count as similar if the *sets* of their 5 strongest features are equal. These pairs are the targets of
+a binary cross-entropy on p_i . p'_j, for p from a head of U novel outputs. One head of all K outputs learns known
+classes by cross-entropy and novel ones with the other head's predictions as pseudo-labels. The views of an item must
+agree.
 
 Hyper-parameters: SHARES (0.4, 0.2, 0.4) of the epochs, as 200, 100 and 200 are in the paper; TOP 5; CONSISTENCY 5 times
 exp(-5 (1 - t / RAMP)^2) with RAMP 0.25 of the stage (50 of 200 epochs); PSEUDO 0.05 with the same ramp; LEARNING 2/3:
-the last layers that hold this share of the encoder's weights go on learning, which is the fourth stage of a ResNet-18
+the last layers that hold this share of the encoder's weights keep learning, which is the fourth stage of a ResNet-18
 and the last group of convnet and fastnet.
 
 Departures: views, encoder and optimiser are those that all methods here share; the early layers learn from known
@@ -119,14 +120,14 @@ class AutoNovel(Method):
 
 
 def same_ranks(features: Float[Tensor, "batch width"], top: int) -> Bool[Tensor, "batch batch"]:
-    """Which pairs have the same strongest features, in whatever order."""
+    """Which pairs have the same strongest features, in any order."""
     top = min(top, features.shape[1])
     strongest = torch.zeros_like(features).scatter(1, features.detach().topk(top, 1).indices, 1.0)
     return strongest @ strongest.T > top - 0.5
 
 
 def four_turns(x: Tensor) -> list[Tensor]:
-    """Four versions of each item that only its content tells apart: quarter-turns, or those of a series."""
+    """Four versions of each item that can be distinguished only by content: quarter-turns, or those of a series."""
     if x.ndim == 3:
         return [x, x.flip(2), -x, -x.flip(2)]
     return [x.rot90(quarters, (-2, -1)) for quarters in range(4)]

@@ -1,7 +1,6 @@
 """Clusters below the embedding: k-means, Student-t assignments to learnt centres, a head of nearest centres.
 
-scikit-learn takes a second to import, and scipy long enough: each is imported where it is used, so that training
-begins, and help is shown, without.
+scikit-learn and scipy are slow to import. Each is imported where it is used, so that training and help start without.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ Labels = Int[np.ndarray, " items"]
 class Clusters(nn.Module):
     """Student-t assignments to U centres in a projection of the embedding; everything is zero until it is `placed`.
 
-    A running average of the weights starts from these zeros and takes in the placed values bit by bit. `placed` is
-    averaged alike, from 0 to 1, so what is divided by it is an average since the placement, without the zeros.
+    A running average of the weights starts from these zeros and moves to the placed values. `placed` is averaged in the
+    same way, from 0 to 1, so what is divided by it is an average since the placement, without the zeros.
     """
 
     placed: Tensor

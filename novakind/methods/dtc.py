@@ -13,7 +13,7 @@ Departures: views, encoder and optimiser are those that all methods here share; 
 encoder's last features; there is no warm-up with fixed centres. Nothing trains the known classes in the second stage,
 as published. To join them, an item goes to the nearest mean in the embedding, of the known classes by their labels and
 of the clusters by their targets: learnt centres drift away from their items, and known means would win against them.
-Where an average of the weights is kept, that of projection and centres is freed of what it was before they were placed.
+Where an average of the weights is kept, the average of projection and centres excludes the time before placement.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class DTC(Supervised):
     def before_epoch(
         self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
     ) -> None:
-        """The targets are not kept: a run that resumes finds them again with the weights that made them, which are."""
+        """Targets are not saved, but the weights that made them are: a run that resumes computes them again."""
         if stage.name == "supervised":
             return
         if epoch == 0:
@@ -117,18 +117,18 @@ def assigner(model: Model) -> Assigner:
 def estimate_novel(embedding: Embedding, labels: Labels, most: int = 20, seed: int = 0) -> int:
     """How many classes the unlabeled items (-1) seem to have, from 1 to `most`.
 
-    Half of the known classes are hidden among them. Of the cluster counts tried, one splits the hidden classes best
-    (ACC) and one all of these items (silhouette); their mean, less the hidden classes, is the answer. Of counts with
-    equal ACC the one nearest to the silhouette's choice is taken. The published form constrains k-means by the labels
-    of the classes that are not hidden; here those stay out of it.
+    Half of the known classes are held out and clustered with them. Of the cluster counts tried, one is best for the
+    held-out classes (ACC) and one for all of these items (silhouette). The answer is their mean minus the number of
+    held-out classes. Of counts with equal ACC the one nearest to the silhouette's choice is taken. The published form
+    constrains k-means by the labels of the other known classes; here those are not used.
     """
-    hidden = max(1, (labels.max() + 1) // 2)
-    chosen, truth = embedding[labels < hidden], labels[labels < hidden]
-    counts = np.arange(hidden + 1, hidden + most + 1)
+    held_out = max(1, (labels.max() + 1) // 2)
+    chosen, truth = embedding[labels < held_out], labels[labels < held_out]
+    counts = np.arange(held_out + 1, held_out + most + 1)
     found = [kmeans(chosen, int(count), seed).labels_ for count in counts]
     acc = np.array([clustering_acc(truth[truth >= 0], clusters[truth >= 0]) for clusters in found])
     silhouette = [silhouette_of(chosen, clusters, seed) for clusters in found]
     by_silhouette = counts[np.argmax(silhouette)]
     best = counts[acc == acc.max()]
     by_acc = best[np.abs(best - by_silhouette).argmin()]
-    return int(np.clip(round((by_acc + by_silhouette) / 2) - hidden, 1, most))
+    return int(np.clip(round((by_acc + by_silhouette) / 2) - held_out, 1, most))

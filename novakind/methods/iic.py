@@ -4,8 +4,8 @@ Discovery").
 Labeled and unlabeled items share no class, so their predictions must lie far apart; two views of an item are of one
 class, so theirs must agree. Both are measured by the symmetric Kullback-Leibler divergence, half of either direction.
 
-Departures: those of UNO; and as labeled items have one view here, only unlabeled items are held to agree with
-themselves. The agreement is a mean over items; the authors' code also divides it by the number of classes.
+Departures: those of UNO; and as labeled items have one view here, agreement is asked of unlabeled items only. It is a
+mean over items; the authors' code also divides it by the number of classes.
 """
 
 from __future__ import annotations

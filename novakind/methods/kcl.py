@@ -2,8 +2,8 @@
 tasks", ICLR 2018).
 
 A network that has learnt "same class or not" from labeled pairs judges the unlabeled ones (see similarity.py). Similar
-items are to have the same distribution p over the novel classes, with d = KL(p_j, p_i) as the loss and p_j held fixed;
-dissimilar ones are to differ by a margin: max(0, 2 - d). Both orders of a pair are summed.
+items should have the same distribution p over the novel classes, with d = KL(p_j, p_i) as the loss and p_j held fixed;
+dissimilar ones should differ by a margin: max(0, 2 - d). Both orders of a pair are summed.
 
 Hyper-parameters: MARGIN 2; SHARE 0.5 of the epochs for the similarity network, PAIRED 128, PSEUDO 0.05 and RAMP 0.25.
 
@@ -41,5 +41,5 @@ def divergences(fixed: LogProbs, moved: LogProbs) -> Divergences:
 
 
 def hinge(d: Divergences, similar: Bool[Tensor, "batch batch"], margin: float) -> Divergences:
-    """d where items are similar, what d lacks to the margin where they are not."""
+    """d where items are similar, the distance from d to the margin where they are not."""
     return torch.where(similar, d, (margin - d).clamp(min=0))

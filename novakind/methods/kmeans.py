@@ -1,4 +1,4 @@
-"""The floor: k-means on the items as they are, without any learning (MacQueen, 1967; Lloyd, 1982).
+"""The simplest baseline: k-means on the items as they are, without any learning (MacQueen, 1967; Lloyd, 1982).
 
 No epoch is trained, whatever --epochs says. The encoder is "flat": normalised pixels or features in one row, pictures
 above 32 pixels averaged down to that. Where a row has more numbers than --dim, the embedding is its first --dim
@@ -25,7 +25,7 @@ from novakind.objective.prior import Prior
 
 
 class Kmeans(Method):
-    """One stage without epochs, in which the encoder is taken out; centres at the end."""
+    """One stage without epochs, in which the encoder is replaced; centres at the end."""
 
     def __init__(self, config: Config, prior: Prior) -> None:
         self.seed, self.prior = config.seed, prior
@@ -53,7 +53,7 @@ class Kmeans(Method):
 
 
 def raw_rows(model: Model, embed: Callable[[], Embedded]) -> Float[np.ndarray, "items numbers"]:
-    """What the encoder gives for the training items, overheard while they are embedded."""
+    """The encoder's outputs for the training items, recorded while they are embedded."""
     heard: list[Tensor] = []
     listener = model.encoder.register_forward_hook(lambda module, inputs, output: heard.append(output.cpu()))
     embed()

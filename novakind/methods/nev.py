@@ -3,7 +3,7 @@ Variance regularization based novel action categories discovery"), the predecess
 
 Labeled items learn their class. Unlabeled ones learn which classes they are not: the known ones. Among the novel
 classes each must decide for one, while every class must vary over the batch as much as one that takes its fair share.
-Two views of an item must have like embeddings. All in one stage.
+Two views of an item must have similar embeddings. All in one stage.
 
 Departures: encoder, head, optimiser and views are those of all methods here; the published experiments are on videos.
 The weights of entropy and variance are ours (experiments/LOG.md says how): at 1 each, entropy wins before the classes
@@ -64,7 +64,8 @@ def twins(batch: Batch) -> Tensor:
 def negative_learning(logp: LogProbs, known: int) -> Float[Tensor, ""]:
     """Minus the sum over known classes of ln(1 - p), averaged over items.
 
-    1 - p is summed from the other classes, so that an item that is sure of a known class still learns to leave it.
+    1 - p is summed from the other classes, so that an item whose confidence in a known class is 1 still learns to leave
+    it.
     """
     left_out = torch.eye(logp.shape[1], dtype=torch.bool, device=logp.device)[:known]
     others = logp[:, None].masked_fill(left_out, -torch.inf)
@@ -74,7 +75,8 @@ def negative_learning(logp: LogProbs, known: int) -> Float[Tensor, ""]:
 def lacking_variance(logp: LogProbs, known: int) -> Float[Tensor, ""]:
     """How far the variance over the batch of each novel class, among novel classes alone, is below (U - 1) / U^2.
 
-    That is the variance of one-hot predictions in equal shares: the classes can neither all be dull nor one win all.
+    That is the variance of one-hot predictions in equal shares: neither can all items get the same undecided answer,
+    nor can one class take all of them.
     """
     probs = torch.softmax(logp[:, known:], 1)
     novel = probs.shape[1]

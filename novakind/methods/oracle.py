@@ -1,7 +1,7 @@
-"""The upper bound: what the same network learns, from the same views in the same steps, when nothing is hidden.
+"""The upper bound: what the same network learns, from the same views in the same steps, when every item is labeled.
 
-It looks at the true classes of the unlabeled items, so it is no method of discovery. Beside the others it shows how
-much of an error is the data's: what even a supervised network confuses, nobody can be expected to tell apart.
+It uses the true classes of the unlabeled items, so it is not a discovery method. Compared with the others it shows how
+much of an error is due to the data: no method can be expected to separate what even a supervised network confuses.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from novakind.objective.prior import Prior
 
 
 class Oracle(Method):
-    """Cross-entropy on all items."""
+    """Cross-entropy on all items whose true class is known."""
 
     def __init__(self, config: Config, prior: Prior) -> None:
         self.smoothing = config.objective.smoothing
@@ -31,7 +31,7 @@ class Oracle(Method):
         self.truth = truth
 
     def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
-        hidden = self.truth.to(batch.items.device)[batch.items]
-        truth = torch.cat([batch.labels, hidden, hidden])
-        told = truth >= 0
-        return {"ce": losses.cross_entropy(model(batch.x)[told], truth[told], self.smoothing)}
+        unlabeled = self.truth.to(batch.items.device)[batch.items]
+        truth = torch.cat([batch.labels, unlabeled, unlabeled])
+        given = truth >= 0
+        return {"ce": losses.cross_entropy(model(batch.x)[given], truth[given], self.smoothing)}

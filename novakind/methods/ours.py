@@ -32,7 +32,7 @@ SELF_TAUGHT = {"entropy", "novel_entropy", "sharpened", "norm", "mse", "swapped"
 
 
 class Siblings(nn.Module):
-    """Further pairs of embedding and head, and what each head, the model's own first, has lost in this epoch."""
+    """Further pairs of embedding and head, and the loss of each head in this epoch, the model's own first."""
 
     loss: Tensor
     heads: Any  # a list of modules loses their type
@@ -122,6 +122,10 @@ class Ours(Method):
         done = min(1.0, progress / o.soft_start) if o.soft_start else 1.0
         return 1 + (o.target_sharpness - 1) * done
 
+    def adopt(self, average: Model, model: Model) -> None:
+        if "siblings" in model.extra:
+            siblings_of(average).loss.copy_(siblings_of(model).loss)
+
     def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
         if "siblings" in model.extra and (best := int(siblings_of(model).loss.argmin())):
             chosen = siblings_of(model).heads[best - 1]
@@ -148,7 +152,7 @@ def ramp_up(progress: float) -> float:
 
 
 def dynamic_weights(history: list[dict], temperature: float = 2.0) -> dict[str, float]:
-    """Dynamic weight averaging (Liu et al., 2019): a term that falls less than the others from epoch to epoch gains.
+    """Dynamic weight averaging (Liu et al., 2019): a term that falls more slowly than the others gains weight.
 
     The weights average 1. The log holds weighted terms, so it is replayed from the start to divide the weights out.
     The paper says "adaptive weights" and leaves them undefined; this is our reading.

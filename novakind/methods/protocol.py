@@ -1,4 +1,4 @@
-"""What a method is to the training loop: stages, a loss on a batch, and two hooks."""
+"""What a method is to the training loop: stages, a loss on a batch, and hooks between them."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ class Method(Protocol):
     """A loss, in one stage or several; what a method does not need it inherits from here."""
 
     weighable = False
-    """Whether it heeds the weights of --objective, so that advice may name them."""
+    """Whether it uses the weights of --objective, so that advice may name them."""
 
     def stages(self, epochs: int) -> tuple[Stage, ...]:
         """How `epochs` are spent."""
         ...
 
     def reveal(self, truth: Int[Tensor, " items"]) -> None:
-        """Hear the true class of every item (-1 = unknown); only an upper bound may listen."""
+        """Receive the true class of every item (-1 = unknown); only an upper bound may use it."""
 
     def begin(self, model: Model, stage: Stage) -> None:
         """Set the model up for a stage: add modules to `model.extra`, change the head, choose the weights that learn.
@@ -80,12 +80,18 @@ class Method(Protocol):
     ) -> None:
         """Prepare an epoch (from 0 in each stage); `history` holds the lines of metrics.jsonl so far.
 
-        What is found from data must be kept in buffers of `model.extra`, which checkpoints hold.
+        What is computed from data must be kept in buffers of `model.extra`, which checkpoints save.
         """
 
     def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
         """The weighted terms; their sum is minimised, and each is logged under its name."""
         ...
+
+    def adopt(self, average: Model, model: Model) -> None:
+        """Copy into the average of the weights, when training is over, what is no weight and must not be averaged.
+
+        Without an average both are the same model.
+        """
 
     def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
         """What follows training: the last chance to set the head that predicts."""

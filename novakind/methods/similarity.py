@@ -1,9 +1,9 @@
-"""What KCL and MCL share: a network that tells whether two items are of one class, and a training in two stages.
+"""What KCL and MCL share: a network that decides whether two items are of one class, and training in two stages.
 
-Stage "similarity": network and encoder learn same or different from labeled pairs, where the two answers weigh as much
-as they are to be expected of unlabeled pairs: two of them are of one class with the chance sum_j p_j^2, for shares p of
-the novel classes. Stage "discover": a frozen copy of both judges the pairs of unlabeled items, a first view of one and
-a second view of the other, and the model learns by its verdicts, together with cross-entropy on labeled items.
+Stage "similarity": network and encoder learn same or different from labeled pairs. The two answers are weighted by how
+often they are expected of unlabeled pairs: two unlabeled items are of one class with probability sum_j p_j^2, for
+shares p of the novel classes. Stage "discover": a frozen copy of both judges the pairs of unlabeled items, a first view
+of one and a second view of the other. The model learns from its verdicts, and by cross-entropy on labeled items.
 
 How known and novel outputs are joined: all K are one linear layer. The pair terms read a softmax over the novel outputs
 alone; cross-entropy reads all K and keeps labeled items off the novel ones. Unlabeled items are kept off the known ones
@@ -35,7 +35,7 @@ Pairs = Bool[Tensor, "first second"]
 class Similarity(nn.Module):
     """Scores of "different" and "same" for every pair of two batches: 2F -> 4F, BatchNorm, ReLU -> 2.
 
-    The first layer is a sum of two halves, so it is computed once for an item and not once for a pair.
+    The first layer is a sum of two halves, so it is computed once per item and not once per pair.
     """
 
     def __init__(self, width: int) -> None:
@@ -124,7 +124,7 @@ def same_or_different(
 
 @torch.no_grad()
 def judge(model: Model, batch: Batch) -> Pairs:
-    """Which first view (row) and second view (column) the frozen network holds to be of one class."""
+    """Which first view (row) and second view (column) are of one class, according to the frozen network."""
     _, first, second = batch.split(model.extra["encoder"](batch.x))
     parts = [model.extra["similarity"](part, second).argmax(2) for part in first.split(64)]  # to bound the memory
     return torch.cat(parts) == 1

@@ -37,7 +37,7 @@ Points = Float[np.ndarray, "novel dim"]
 
 
 class Corners(nn.Module):
-    """Where the points start and where they go; zero until `placed`, for which see Clusters."""
+    """Where the points start and where they go; zero until `placed` (see Clusters)."""
 
     start: Tensor
     goal: Tensor
@@ -139,7 +139,7 @@ def corners_of(model: Model) -> Corners:
 
 
 def equidistant(centres: Points, scale: float) -> Points:
-    """As many points with equal distances, around the same middle, turned so that each is as near as can be to its own.
+    """As many points with equal distances, around the same middle, turned so that each is close to its own centre.
 
     The unit vectors of U dimensions, less their mean, are a regular simplex; the best turn of it (orthogonal
     Procrustes) comes from a singular value decomposition, and keeps all distances.

@@ -1,10 +1,10 @@
 """Supervised contrast, then k-means (Khosla et al., 2020, "Supervised Contrastive Learning").
 
-Embeddings of labeled items are drawn to others of their class and away from the rest; the known classes teach what
-matters, and k-means on the embeddings of the unlabeled items finds the new ones.
+Embeddings of labeled items are drawn to others of their class and away from the rest. So the known classes teach what
+matters, and k-means on the embeddings of the unlabeled items finds the new categories.
 
 Departures: a labeled item has one view here, so its positives are other items of its class in the batch, and an item
-without any is left out. There is no projection to throw away: the embedding is a linear map of the features already.
+without any is left out. There is no projection to discard: the embedding is already a linear map of the features.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The naive baseline: learn the known classes alone, then k-means on the embeddings of the unlabeled items.
 
-Agnostic predictions take the nearest of all centres: the means of the known classes and the k-means centres.
+Task-agnostic predictions take the nearest of all centres: the means of the known classes and the k-means centres.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Supervised(Method):
         return (Stage("supervised", epochs, unlabeled=False),)
 
     def begin(self, model: Model, stage: Stage) -> None:
-        model.replace_head("linear")  # fixed prototypes would leave no trace of what sets novel items apart
+        model.replace_head("linear")  # fixed prototypes would erase what distinguishes novel items
 
     def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
         # The novel neurons stay silent: they have no item to learn from yet.

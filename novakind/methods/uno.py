@@ -1,8 +1,8 @@
 """UNO: one objective for known and novel classes (Fini et al., 2021, "A Unified Objective for Novel Class Discovery").
 
 First cross-entropy on labeled items. Then unlabeled items get targets too: Sinkhorn's even assignment of one view is
-what the other view must predict, in one softmax over known and novel classes together. Several heads sort the items,
-each in its own way, and as many into finer categories; the head with the lowest loss over the last epoch is kept.
+what the other view must predict, in one softmax over known and novel classes together. Several heads sort the items
+independently, and as many sort them into finer categories; the head with the lowest loss over the last epoch is kept.
 The temperature is --tau, 0.1 by default as in the paper.
 
 This is the corrected second version: the softmax is over classes. In the first one it ran over the batch by mistake.
@@ -11,8 +11,8 @@ Departures: encoder, optimiser, schedule and views are those of all methods here
 and there are no small crops. Projections start from the embedding, not the encoder's output, and have 512 hidden units
 instead of 2048, for CPUs. Prototypes are normalised where they are used, not after each step.
 
-The first stage is the published recipe's. It harms where the known classes are few: features that know five digits
-alone have lost what sets the other five apart. So a fair comparison runs `uno-direct` too, which leaves it out.
+The first stage is part of the published recipe. It does harm where there are few known classes: features learnt from
+five digits alone have lost what distinguishes the other five. So a fair comparison also runs `uno-direct`, without it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Cosines = Float[Tensor, "batch classes"]
 
 
 class Rivals(nn.Module):
-    """The heads beside `model.head`, and what each head that may be kept has lost in this epoch."""
+    """The heads that compete with `model.head`, and the loss in this epoch of each head that may be kept."""
 
     loss: Tensor
     others: Any  # a list of modules loses their type

@@ -69,7 +69,7 @@ class SeriesViews:
     """Chance of cutting the window into two to five pieces and shuffling them."""
     slice: PositiveShare = 0.8
     """Smallest share of the window that is kept and stretched to the full length."""
-    drop: BelowOne = 0.0
+    drop: Share = 0.0
     """Chance that a sensor falls silent at its mean; at least one of them stays."""
 
     def __post_init__(self) -> None:

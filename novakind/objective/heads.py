@@ -12,7 +12,7 @@ LogProbs = Float[Tensor, "batch classes"]
 
 
 class LinearHead(nn.Module):
-    """The parametric classifier: softmax over g(ReLU(e)), one learnt neuron a class."""
+    """The parametric classifier: softmax over g(ReLU(e)), one learnt neuron per class."""
 
     def __init__(self, dim: int, classes: int, tau: float = 1.0) -> None:
         super().__init__()
@@ -62,8 +62,8 @@ class CentroidHead(nn.Module):
 class MLPHead(nn.Module):
     """Known classes by cosine to learnt directions of the embedding, novel ones by cosine behind a projection.
 
-    UNO's head: sorting novel items needs a space of its own, which may not disturb what tells known classes apart.
-    Which classes are novel is a buffer, so that a saved head knows it; all of them, until a method says otherwise.
+    UNO's head: novel items are sorted in a separate space, so that this does not disturb what separates known classes.
+    Which classes are novel is a buffer, so that a saved head knows it: all of them, until a method sets it.
     """
 
     novel: Tensor

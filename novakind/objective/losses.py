@@ -50,7 +50,7 @@ def sharpen(logp: LogProbs, sharpness: float) -> Float[Tensor, "batch classes"]:
 
 
 def sharpen_probs(logp: LogProbs, sharpness: float) -> Float[Tensor, "batch classes"]:
-    """softmax(P / s), to the letter of the paper: bounded by e^(1/s), so never quite one-hot."""
+    """softmax(P / s), exactly as in the paper: bounded by e^(1/s), so never quite one-hot."""
     return torch.softmax(logp.exp() / sharpness, 1)
 
 

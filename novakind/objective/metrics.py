@@ -1,8 +1,9 @@
 """How good a discovery is, where the truth is known. Every name carries its protocol: `novel_acc/test/agnostic`.
 
-Classes are numbered 0..L-1 (known) and L.. (novel). *Agnostic* predictions are the arg max over all K neurons, so a
-novel item that lands on a known class is wrong; *aware* ones are the arg max over the novel neurons (for novel items)
-or the known neurons (for known items) alone. The number of novel neurons may differ from the true number of classes.
+Classes are numbered 0..L-1 (known) and L.. (novel). *Task-agnostic* predictions are the arg max over all K neurons, so
+a novel item that lands on a known class is wrong. *Task-aware* ones are the arg max over the novel neurons only (for
+novel items) or the known neurons only (for known items). The number of novel neurons may differ from the true number
+of novel classes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ Labels = Int[np.ndarray, " items"]
 
 
 def contingency(truth: Labels, predicted: Labels) -> Int[np.ndarray, "true predicted"]:
-    """How many items of each true class were given each category."""
+    """How many items of each true class were assigned to each category."""
     table = np.zeros((truth.max(initial=-1) + 1, predicted.max(initial=-1) + 1), dtype=np.int64)
     np.add.at(table, (truth, predicted), 1)
     return table

@@ -18,8 +18,8 @@ from novakind.errors import UserError
 class Prior:
     """The multinoulli [0_L ; p_U]: no mass on the `known` classes, `novel[j]` on the j-th novel one.
 
-    A share names no neuron: which real class ends up in the j-th novel neuron is decided by training, but the neuron
-    that is to receive the large share is fixed from the first step.
+    Training decides which true class ends up in the j-th novel neuron; how large a share that neuron receives is fixed
+    from the first step.
     """
 
     known: int
@@ -57,7 +57,7 @@ class Prior:
 
     @classmethod
     def parse(cls, text: str, known: int, novel: int) -> Prior:
-        """Read "uniform" or shares such as "1/2,1/8,1/8,1/8,1/8": one for each novel class."""
+        """Read "uniform" or shares such as "1/2,1/8,1/8,1/8,1/8": one per novel class."""
         if text.strip() == "uniform":
             return cls.uniform(known, novel)
         try:

@@ -17,7 +17,7 @@ from rich.cells import cell_len, set_cell_size
 
 from novakind.errors import UserError
 
-EXAMPLES = 12  # typical items kept a category, and as many doubtful ones
+EXAMPLES = 12  # typical items kept per category, and as many doubtful ones
 
 Items = Int[np.ndarray, " some"]
 
@@ -26,7 +26,7 @@ Items = Int[np.ndarray, " some"]
 class Category:
     """One output of the model and the items given to it; `id` is its place among the K outputs and never changes.
 
-    `typical` and `doubtful` share no item, and unlabeled items come first in both. `majority` is the commonest true
+    `typical` and `doubtful` share no item, and unlabeled items come first in both. `majority` is the most frequent true
     class of its unlabeled items and `purity` that class's share: "" and NaN where the truth is not known.
     """
 
@@ -44,7 +44,7 @@ class Category:
 
 @dataclass(frozen=True, eq=False)
 class Discovery:
-    """Every item of a run with its category, in the order of the items; "" is no label, or a truth nobody knows."""
+    """Every item of a run with its category, in the order of the items; "" is no label, or an unknown truth."""
 
     paths: tuple[str, ...]
     splits: tuple[str, ...]
@@ -71,7 +71,7 @@ class Discovery:
             embedding, logp = arrays["embedding"].astype(np.float32), arrays["logp"].astype(np.float32)
         if not len(rows) == len(embedding) == len(logp) or logp.shape[1] != len(results["classes"]):
             found = f"{len(rows)} predictions of {len(results['classes'])} classes but arrays of shape {logp.shape}"
-            raise UserError(f"{run} has {found}, which must agree: run the same command again to write them anew")
+            raise UserError(f"{run} has {found}, which must agree: run the same command again to rewrite them")
         category = np.array([int(row["id"]) for row in rows], dtype=np.int64)
         probability = np.array([float(row["probability"]) for row in rows], dtype=np.float64)
         for array in (category, probability, embedding, logp):
@@ -93,7 +93,7 @@ class Discovery:
 
     @cached_property
     def categories(self) -> tuple[Category, ...]:
-        """The K categories in the order of their ids, those that got no item too."""
+        """The K categories in the order of their ids, including empty ones."""
         direction = unit(self.embedding)
         best = np.sort(np.exp(self.logp), axis=1)[:, ::-1]
         margin = best[:, 0] - best[:, 1] if best.shape[1] > 1 else best[:, 0]
@@ -126,7 +126,7 @@ class Discovery:
 
     @cached_property
     def final(self) -> tuple[str, ...]:
-        """The label of every item: the one it came with, or else the name of its category."""
+        """The label of every item: the one it came with, otherwise the name of its category."""
         return tuple(label or self.names[number] for label, number in zip(self.labels, self.category, strict=True))
 
     def table(self, width: int = 0) -> str:
@@ -134,7 +134,7 @@ class Discovery:
         width = width or min(120, shutil.get_terminal_size((100, 24)).columns)
         ordered = sorted(self.categories, key=lambda category: not category.is_new)
         judged = any(one.majority for one in ordered)
-        rows = [["category", "items", "labeled", "sure", *(["mostly", "pure"] if judged else [])]]
+        rows = [["category", "items", "labeled", "confidence", *(["majority", "purity"] if judged else [])]]
         for one in ordered:
             counts = [str(one.size), str(one.labeled or "-"), percent(one.confidence)]
             truth = [clip(one.majority, 12), percent(one.purity)] if judged else []
@@ -163,7 +163,7 @@ def unit(embedding: Float[np.ndarray, "items dims"]) -> Float[np.ndarray, "items
 def most_typical(
     members: Items, direction: Float[np.ndarray, "items dims"], probability: Float[np.ndarray, " items"]
 ) -> list[int]:
-    """The surest members nearest to their mean direction; near-copies of one already chosen come last."""
+    """Members with high confidence and close to their mean direction; near-copies of one already chosen come last."""
     centre = unit(direction[members].sum(0, keepdims=True))[0]
     closeness = direction[members] @ centre
     ranked = members[np.argsort(-probability[members] * (1 + closeness), kind="stable")][: 10 * EXAMPLES].tolist()
@@ -176,7 +176,7 @@ def most_typical(
 
 
 def percent(share: float) -> str:
-    """A share as text; only what is whole is called 100%."""
+    """A share as text, rounded down: only a full share is 100%."""
     return "-" if np.isnan(share) else f"{int(share * 100)}%"
 
 

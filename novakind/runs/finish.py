@@ -53,7 +53,7 @@ def finish(
 
 
 def prediction_rows(collection: Collection, splits: list[str], model: Model, logp: np.ndarray):
-    """One row an item, in the order of the collection."""
+    """One row per item, in the order of the collection."""
     best = logp.argmax(1)
     for number, path in enumerate(collection.paths):
         label, truth, category = int(collection.labels[number]), int(collection.truth[number]), int(best[number])

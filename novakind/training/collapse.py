@@ -1,4 +1,4 @@
-"""How training fails: all in one category, the prior for every item, known classes not learnt. Seen, and said."""
+"""How training fails: all items in one category, the prior for every item, known classes not learnt; and warnings."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ def diagnose(logp: Float[np.ndarray, "items classes"], prior: Prior, weighable: 
 
 
 def distrust(line: dict[str, float], held_out: int, caution: str = "") -> str | None:
-    """A warning where even known classes are not recognised: new ones cannot be trusted then, sure as they look.
+    """A warning where even known classes are not recognised: new categories cannot be trusted then, however confident.
 
-    `held_out` labeled items were kept aside. `caution` is advice of the kind of data.
+    `held_out` labeled items are in the validation part. `caution` is advice of the kind of data.
     """
     right = line.get("known_acc/val/agnostic", 1.0)
     if right > 0.6 or held_out < 5:
         return None
     return (
-        f"only {right:.0%} of the labeled items kept aside are recognised, so do not trust the new categories yet; "
+        f"only {right:.0%} of the labeled validation items are recognised, so do not trust the new categories yet; "
         f"add labeled items, train longer with --epochs, {caution}or try another --preset"
     )
 
 
 def check_finite(sums: dict[str, float], epoch: int) -> None:
-    """Stop a training that has run away, by the sums of its terms."""
+    """Stop a training that has diverged, judged by the sums of its terms."""
     broken = [name for name, value in sums.items() if not np.isfinite(value)]
     if broken:
         raise UserError(

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from novakind.config import Config
+from novakind.config import Config, Optim
 from novakind.data.collection import Collection
 from novakind.data.sampler import Drawn, Sampler
 from novakind.data.split import Split
@@ -31,7 +31,7 @@ from novakind.training.setup import derive, make_model, make_sampler
 
 @runtime_checkable
 class Checkpoints(Protocol):
-    """Where a training is kept from epoch to epoch, so that it can go on: a run folder."""
+    """Where a training is saved after every epoch, so that it can be resumed: a run folder."""
 
     def restore(self) -> dict[str, Any] | None: ...
     def history(self, epochs: int) -> list[dict[str, Any]]: ...
@@ -57,64 +57,63 @@ def fit(
     prior = Prior.parse(config.prior, len(collection.classes), config.novel)
     sampler = make_sampler(collection, split, config)
     method = make_method(config, prior)
-    model = make_model(collection, split, config, report, encoder)
     method.reveal(torch.from_numpy(collection.truth))
+    model = make_model(collection, split, config, report, encoder)
+    kept = copy.deepcopy(model) if config.ema else model  # the weights, or their running average, that are evaluated
     saved = run.restore() if run else None
     planned = saved["planned"] if saved else plan(collection, split, config, prior, sampler, model)
     stages = method.stages(planned)
-    total = sum(stage.epochs for stage in stages)
-    done = saved["epochs"] if saved else 0
+    total, done = sum(stage.epochs for stage in stages), saved["epochs"] if saved else 0
     history = run.history(done) if run else []
-    kept = copy.deepcopy(model) if config.ema else model  # the weights, or their running average, that are evaluated
-    both = (model, kept) if config.ema else (model,)
 
     report.begin("training", total, done)
     for number, stage in enumerate(stages):
         before = sum(earlier.epochs for earlier in stages[:number])
-        for each in both:
-            torch.manual_seed(derive(config.seed, number))
-            method.begin(each, stage)
-        if saved and before < done <= before + stage.epochs:
-            model.load_state_dict(saved["model"])
-            kept.load_state_dict(saved["kept"])
-        if done >= before + stage.epochs:
-            continue
-        optimizer = make_optimizer(model, config.optim)
-        if saved and done > before:
-            optimizer.load_state_dict(saved["optimizer"])
+        interrupted = saved if before < done <= before + stage.epochs else None
+        optimizer = enter(stage, method, model, kept, config.optim, derive(config.seed, number), interrupted)
         for epoch in range(max(0, done - before), stage.epochs):
             started = time.monotonic()
             torch.manual_seed(derive(config.seed, number, epoch))
-            model.train()
-            method.before_epoch(model, stage, epoch, history, lambda: embed(model, collection, split))
-            sums: defaultdict[str, float] = defaultdict(float)
-            lr = 0.0
-            for step, items in enumerate(sampler.epoch(before + epoch)):
-                progress = (epoch * sampler.steps + step) / (stage.epochs * sampler.steps)
+            method.before_epoch(model.train(), stage, epoch, history, lambda: embed(model, collection, split))
+            sums, lr = defaultdict[str, float](float), 0.0
+            for step, items in enumerate(sampler.epoch(before + epoch), epoch * sampler.steps):
+                progress = step / (stage.epochs * sampler.steps)
                 lr = set_lr(optimizer, config.optim, progress, stage.lr)
                 for batch in batches(collection, model, stage, config, items, progress):
                     for name, term in take_step(model, method, optimizer, batch).items():
                         sums[name] += term / sampler.steps
                 if config.ema:
-                    taken = (before + epoch) * sampler.steps + step
-                    move_towards(kept, model, min(config.ema, (1 + taken) / (10 + taken)))
+                    move_towards(kept, model, decay_at(before * sampler.steps + step, config.ema))
             check_finite(sums, before + epoch + 1)
-            line, warning = watch(kept, collection, split, prior, method)
-            warning = warning if stage.unlabeled else None  # not yet trained on new items, there is nothing to collapse
-            line = {f"loss/{name}": value for name, value in sums.items()} | {"loss/total": sum(sums.values())} | line
-            head = {"epoch": before + epoch + 1, "stage": stage.name, "lr": lr, "seconds": time.monotonic() - started}
-            history.append(head | line | ({"warning": warning} if warning else {}))
+            seen = watch(kept, collection, split, prior, method)
+            history.append(log_line(before + epoch + 1, stage, lr, time.monotonic() - started, sums, *seen))
             if run:
                 run.log(history[-1])
                 run.checkpoint(state_of(model, kept, optimizer, before + epoch + 1, planned))
             report.epoch(history[-1], total)
     report.end()
 
+    method.adopt(kept, model)
     method.finish(kept, lambda: embed(kept, collection, split))
-    line, warning = watch(kept, collection, split, prior, method)
+    scores, warning = watch(kept, collection, split, prior, method)
     held_out = int((collection.labels[split.val] >= 0).sum())
-    doubt = distrust(line, held_out, collection.modality.caution("doubt"))
+    doubt = distrust(scores, held_out, collection.modality.caution("doubt"))
     return kept.eval(), [text for text in (warning, doubt) if text], history
+
+
+def enter(
+    stage: Stage, method: Method, model: Model, kept: Model, optim: Optim, seed: int, saved: dict[str, Any] | None
+) -> torch.optim.Optimizer:
+    """Set the weights and their average up for a stage, alike; a checkpoint from within it is restored."""
+    for each in dict.fromkeys((model, kept)):  # one, where there is no average
+        torch.manual_seed(seed)
+        method.begin(each, stage)
+    optimizer = make_optimizer(model, optim)
+    if saved:
+        model.load_state_dict(saved["model"])
+        kept.load_state_dict(saved["kept"])
+        optimizer.load_state_dict(saved["optimizer"])
+    return optimizer
 
 
 def take_step(model: Model, method: Method, optimizer: torch.optim.Optimizer, batch: Batch) -> dict[str, float]:
@@ -206,6 +205,26 @@ def watch(
         line["novel_confidence/val"] = float(novel.max(1).mean())
         line["novel_share/val"] = float((novel.argmax(1) >= prior.known).mean())
     return line, diagnose(logp[unlabeled], prior, method.weighable)
+
+
+def log_line(
+    epoch: int,
+    stage: Stage,
+    lr: float,
+    seconds: float,
+    sums: dict[str, float],
+    scores: dict[str, float],
+    warning: str | None,
+) -> dict[str, Any]:
+    """What an epoch came to; it warns of a collapse only in stages that train on unlabeled items."""
+    head = {"epoch": epoch, "stage": stage.name, "lr": lr, "seconds": seconds}
+    losses = {f"loss/{name}": value for name, value in sums.items()} | {"loss/total": sum(sums.values())}
+    return head | losses | scores | ({"warning": warning} if warning and stage.unlabeled else {})
+
+
+def decay_at(step: int, most: float) -> float:
+    """What stays of the running average at a step: less at first, so that the untrained weights are soon forgotten."""
+    return min(most, (1 + step) / (10 + step))
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""Optimisers and the course of the learning rate."""
+"""Optimisers and the schedule of the learning rate."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def make_optimizer(model: nn.Module, optim: Optim) -> torch.optim.Optimizer:
 
 
 class Muon(torch.optim.Optimizer):
-    """Momentum whose matrices are made orthogonal before each step, so that all directions move alike (Jordan, 2024).
+    """Momentum whose matrices are made orthogonal before each step: all directions move equally far (Jordan, 2024).
 
     Filters count as matrices of (out, in * height * width). Each matrix moves by lr, times the square root of rows /
     columns where above 1, whatever its gradient's size; vectors take plain momentum steps at a tenth of the rate.

@@ -1,4 +1,4 @@
-"""How many epochs fit into the minutes that a run may take, found out by trying a few steps of each stage."""
+"""How many epochs fit into the minutes that a run may take, measured by trying a few steps of each stage."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ def affordable(
     rehearse: Callable[[int], Callable[[float], None]],
     watch: Callable[[], object],
 ) -> int:
-    """Epochs of `steps` steps each that come nearest to so many minutes, spent in the proportions of these `stages`; at
-    least 1. Rounded to either side: of few, long epochs methods would else lose unequal parts of an equal budget.
+    """The number of epochs, of `steps` steps each, that comes nearest to `minutes`, spent in the proportions of these
+    `stages`; at least 1. Rounded up or down: otherwise, with few long epochs, methods would lose unequal parts of an
+    equal budget.
 
-    `rehearse(i)` sets stage i up on a copy of the model and gives a function that takes a step as at that point of the
-    stage, from 0 to 1; `watch()` is what follows each epoch.
+    `rehearse(i)` sets stage i up on a copy of the model and gives a function that takes a step as at a given point of
+    the stage, from 0 to 1; `watch()` is what follows each epoch.
     """
     seconds = 0.0
     for number, stage in enumerate(stages):

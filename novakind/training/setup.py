@@ -1,6 +1,6 @@
 """What a training starts from: the sampler of its batches and the untrained model, made from a collection and settings.
 
-What does not go together is refused here, before any time is spent.
+Settings that contradict each other or the data are refused here, before any time is spent.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from novakind.errors import UserError
 from novakind.model import CUSTOM, Card, Model, seen_shape
 from novakind.progress import Reporter
 
-SOME = 100  # items are enough to tell whether there is something to see
+SOME = 100  # items are enough to check whether there is something to see
 
 
 def make_sampler(collection: Collection, split: Split, config: Config) -> Sampler:
@@ -37,7 +37,7 @@ def make_sampler(collection: Collection, split: Split, config: Config) -> Sample
     if not (labels < 0).any():
         raise UserError(
             f"{collection.name} has no unlabeled item, so there is nothing to discover: "
-            "put the items to sort into a folder named unlabeled, or hide classes with --known"
+            "put the items to sort into a folder named unlabeled, or treat classes as novel with --known"
         )
     labeled, unlabeled = split.train[labels >= 0], split.train[labels < 0]
     partners = groups_of(collection, config.pair)[unlabeled] if config.pair else None
@@ -54,7 +54,7 @@ def groups_of(collection: Collection, kind: str) -> Labels:
     if kind not in collection.groups:
         known = ", ".join(collection.groups)
         raise UserError(
-            f"--pair {kind} is not to be had, as nothing here says which items have one {kind} in common: "
+            f"--pair {kind} is not possible, as these data do not say which items have one {kind} in common: "
             + (f"choose from {known}, or leave it out" if known else "leave it out")
         )
     return collection.groups[kind]

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +10,12 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-from novakind.app.cli import COMMANDS, DISCOVER_HELP, DiscoverCommand, main, parse
-from novakind.presets import PRESETS
+from novakind.app.cli import VERBS, main
+from novakind.app.discover import assemble, every_setting
+from novakind.app.help import DISCOVER_HELP
+from novakind.app.options import parsed, read_words
+from novakind.config import starting, starting_reading
+from novakind.modality import KINDS
 from novakind.runs.folder import Run
 
 QUICK = ["--epochs", "2", "--batch", "20", "--quiet"]
@@ -89,9 +92,13 @@ def test_discover_predict_report_export(photos, capsys):
     assert main(["export", str(run), "--out", "table.csv"]) == 0
     assert main(["export", str(run), "--to", "npz", "--out", "arrays.npz"]) == 0
     assert len(np.load("arrays.npz")["y"]) == 80
-    # The one deliberate loop: what was exported is the next collection.
-    shutil.copy("table.csv", "photos/table.csv")
-    assert "no unlabeled item" in refused(capsys, "discover", "photos/table.csv", "--novel", "2", *QUICK)
+    # The one deliberate loop: what was exported is the next collection, wherever it was written.
+    Path("elsewhere").mkdir()
+    assert main(["export", str(run), "--out", "elsewhere/table.csv"]) == 0
+    assert main(["discover", "elsewhere/table.csv", "--novel", "2", *QUICK]) == 0
+    first, again = (table(Path("runs") / name / "predictions.csv") for name in ("photos", "table"))
+    assert [row["label"] for row in first] == [row["label"] for row in again]
+    assert [Path("elsewhere", row["path"]).resolve() for row in again] == [photos / row["path"] for row in first]
 
 
 def test_a_finished_run_is_not_trained_again(photos, capsys):
@@ -254,11 +261,16 @@ def test_places_that_hold_no_run(tmp_path, monkeypatch, capsys):
 def test_help_is_there_for_every_verb(capsys):
     assert main([]) == 0
     assert "novakind demo" in capsys.readouterr().out
-    for verb in COMMANDS:
-        with pytest.raises(SystemExit) as stop:
-            main([verb, "--help"])
-        assert stop.value.code == 0
-        assert len(capsys.readouterr().out) > 100
+    for verb in VERBS:
+        assert main([verb, "--help"]) == 0
+        assert len(capsys.readouterr().out) > 60
+    for verb in ("discover", "compare"):
+        assert main([verb, "--help-all"]) == 0
+        printed = capsys.readouterr().out
+        assert all(
+            f"{setting.option}  (" in printed or f"{setting.option}\n" in printed
+            for setting in every_setting().values()
+        )
 
 
 def test_every_option_in_the_short_help_exists():
@@ -270,8 +282,8 @@ def test_every_option_in_the_short_help_exists():
     values = {"--novel": "5", "--prior": "uniform", "--preset": "glyphs", "--out": "x", "--epochs": "1", "--seed": "1"}
     values |= {"--truth": "t.csv", "--window": "3s", "--hop": "1.5s", "--rate": "50"}
     line = [part for word in dict.fromkeys(words) for part in (word, *([values[word]] if word in values else []))]
-    command = parse(COMMANDS["discover"][0], "discover", ["data", *line])
-    assert (command.config.novel, command.config.image.flip, command.fresh) == (5, False, True)
+    given = read_words(["data", *line], VERBS["discover"].known())
+    assert (given.plain, given.options["novel"], given.options["motion"]) == (["data"], "5", False)
 
 
 def test_main_reads_the_command_line(monkeypatch, capsys):
@@ -339,21 +351,65 @@ def test_a_prior_may_be_rounded_or_in_percent(photos):
 
 
 @pytest.mark.parametrize(
-    ("data", "preset"),
+    ("data", "kind", "preset"),
     [
-        (["a/1.png", "unlabeled/2.jpg", "notes.csv"], "default"),
-        (["a/1.csv", "unlabeled/2.csv"], "sensors"),
-        (["a/1.MP4", "unlabeled/2.webm", "unlabeled/3.avi", "cover.jpg"], "videos"),
-        ("ucf101", "videos"),
-        ("mobiact", "sensors"),
-        ("cifar10", "default"),
+        (["a/1.png", "unlabeled/2.jpg", "notes.csv"], "image", "default"),
+        (["a/1.csv", "unlabeled/2.csv"], "series", "sensors"),
+        (["a/1.MP4", "unlabeled/2.webm", "unlabeled/3.avi", "cover.jpg"], "video", "videos"),
+        ([".thumbs/1.png", ".thumbs/2.png", ".thumbs/3.png", "a/1.csv", "unlabeled/2.csv"], "series", "sensors"),
+        ("ucf101", "video", "videos"),
+        ("mobiact", "series", "sensors"),
+        ("cifar10", "image", "default"),
+        (np.zeros((9, 5)), "features", "default"),
+        (np.zeros((9, 20, 3)), "series", "sensors"),
+        (np.zeros((9, 8, 8), np.uint8), "image", "default"),
     ],
 )
-def test_the_preset_follows_from_the_data(tmp_path, monkeypatch, data, preset):
+def test_kind_and_preset_follow_from_the_data(tmp_path, monkeypatch, data, kind, preset):
     monkeypatch.chdir(tmp_path)
+    given = data if isinstance(data, str) else "mine"
+    if isinstance(data, np.ndarray):
+        given = "mine.npz"
+        np.savez(given, X=data, y=np.zeros(len(data)))
     for name in data if isinstance(data, list) else []:
         (tmp_path / "mine" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "mine" / name).touch()
-    words = ["mine" if isinstance(data, list) else data, "--novel", "2"]
-    assert parse(DiscoverCommand, "discover", words).config == replace(PRESETS[preset](), novel=2)
-    assert parse(DiscoverCommand, "discover", [*words, "--preset", "fast"]).config.encoder == "fastnet-wide"
+    source, config = assemble(given, "auto", {"novel": "2"}, parsed)
+    assert config == replace(starting(KINDS[kind], preset), novel=2)
+    assert source.reading == starting_reading(KINDS[kind], preset)
+
+
+def test_the_command_line_is_read_once_in_any_order():
+    first = ["--novel=2", "--no-views.flip", "photos", "--views.no-flip"]
+    words = [*first, "--optim.lr", "0.01", "--preset", "glyphs", "--split-seed", "3"]
+    given = read_words(words, VERBS["discover"].known())
+    assert given.plain == ["photos"]
+    assert given.options == {
+        "novel": "2",
+        "views.flip": False,
+        "optim.lr": "0.01",
+        "preset": "glyphs",
+        "split_seed": "3",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--novle", "2"], "--novle is no setting: did you mean --novel?"),
+        (["--novel"], "--novel needs a value"),
+        (["--novel", "--quiet"], "--novel needs a value"),
+        (["--novel", "two"], "--novel two is no whole number"),
+        (["--quiet=yes", "--novel", "2"], "--quiet=yes gives a value to a flag"),
+        (["--novel", "2", "more"], "does not know what more means"),
+        (["--novel", "2", "--window", "3s"], "--window 3s is for recordings, and photos holds pictures: leave it out"),
+        (["--novel", "2", "--views.rotate", "999"], "--views.rotate 999.0 is out of range"),
+        (["--novel", "2", "--preset", "videos"], "--preset videos is not for pictures"),
+        (["--novel", "2", "--kind", "smell"], "--kind smell is no kind of data"),
+        (["--novel", "2", "--split-seed", "-1"], "--split-seed -1 is out of range"),
+        (["--novel", "2", "--optim.name", "adam"], "--optim.name adam is no choice"),
+    ],
+    ids=lambda value: "_".join(value) if isinstance(value, list) else "",
+)
+def test_words_that_cannot_be(photos, capsys, words, sentence):
+    assert sentence in refused(capsys, "discover", "photos", *words)

@@ -1,4 +1,4 @@
-"""Several methods on the same data: what is finished stays, what fails is told, the table says what was measured."""
+"""Several methods on the same data: what is finished stays, failures are named, the table says what was measured."""
 
 import csv
 import io
@@ -48,13 +48,13 @@ def blobs(tmp_path, monkeypatch):
 @pytest.fixture
 def calls(monkeypatch):
     """The (method, seed) of every run that is begun from now on."""
-    begun, real = [], compare.run_discover
+    begun, real = [], compare.complete
 
     def listening(source, config, path, **options):
         begun.append((config.method, config.seed))
         return real(source, config, path, **options)
 
-    monkeypatch.setattr(compare, "run_discover", listening)
+    monkeypatch.setattr(compare, "complete", listening)
     return begun
 
 
@@ -80,8 +80,8 @@ def test_one_table_of_all_methods_and_seeds(capsys):
     assert list(rows) == ["ours", "supervised"]
     for column, key in (
         ("known accuracy", "known_acc/test/agnostic"),
-        ("novel ACC, aware", "novel_acc/test/aware"),
-        ("novel ACC, agnostic", "novel_acc/test/agnostic"),
+        ("novel ACC, task-aware", "novel_acc/test/aware"),
+        ("novel ACC, task-agnostic", "novel_acc/test/agnostic"),
         ("NMI", "novel_nmi/test/agnostic"),
         ("ARI", "novel_ari/test/agnostic"),
     ):
@@ -115,26 +115,26 @@ def test_every_run_is_a_line_and_a_run_folder():
         assert not (folder / "report.html").exists()
 
 
-def test_the_picture_has_two_dots_a_run():
+def test_the_picture_has_two_dots_per_run():
     assert main([*COMMAND, "--quiet"]) == 0
     circles = ElementTree.parse(OUT / "compare.svg").iter("{http://www.w3.org/2000/svg}circle")
     assert len(list(circles)) == 2 * len(CELLS)
 
 
-def test_curves_have_a_line_a_run_and_one_for_the_mean():
+def test_curves_have_one_line_per_run_and_one_for_the_mean():
     assert main([*COMMAND, "--val", "0.2", "--quiet"]) == 0
     lines = list(ElementTree.parse(OUT / "curves.svg").iter("{http://www.w3.org/2000/svg}polyline"))
     methods = {method for method, _ in CELLS}
     assert len(lines) == 2 * (len(CELLS) + len(methods))
     assert {len(line.attrib["points"].split()) for line in lines} == {2}  # epochs
-    assert main([*COMMAND, "--val", "0", "--quiet"]) == 0  # nothing is kept aside, so there is nothing to draw
+    assert main([*COMMAND, "--val", "0", "--quiet"]) == 0  # there are no validation items, so there is nothing to draw
     assert not (OUT / "curves.svg").exists()
 
 
 def test_what_is_finished_is_not_run_again(monkeypatch, capsys):
     assert main(COMMAND) == 0
     first = (OUT / "compare.md").read_bytes()
-    monkeypatch.setattr(compare, "run_discover", None)
+    monkeypatch.setattr(compare, "complete", None)
     assert main(COMMAND) == 0
     assert (OUT / "compare.md").read_bytes() == first
     assert "0 of them to do" in capsys.readouterr().err
@@ -149,19 +149,19 @@ def test_more_seeds_and_methods_run_only_what_is_missing(calls):
 
 
 def test_an_interruption_between_runs(calls, monkeypatch, capsys):
-    listening = compare.run_discover
+    listening = compare.complete
 
     def stopping(*arguments, **options):
         if calls:
             raise KeyboardInterrupt
         return listening(*arguments, **options)
 
-    monkeypatch.setattr(compare, "run_discover", stopping)
+    monkeypatch.setattr(compare, "complete", stopping)
     assert main(COMMAND) == 130
     assert "the same command goes on" in capsys.readouterr().err
     assert [row["method"] for row in table()] == ["ours"]
     assert "3 of 4 runs are still to do" in (OUT / "compare.md").read_text()
-    monkeypatch.setattr(compare, "run_discover", listening)
+    monkeypatch.setattr(compare, "complete", listening)
     assert main(COMMAND) == 0
     assert calls == [("ours", 0), ("supervised", 0), ("ours", 1), ("supervised", 1)]
     assert len(table()) == 4
@@ -182,7 +182,7 @@ def test_an_interruption_within_a_run(monkeypatch):
     assert log.read_bytes().count(b"\n") == 2
 
 
-def test_another_question_begins_anew(calls):
+def test_another_question_starts_again(calls):
     assert main(COMMAND) == 0
     calls.clear()
     assert main([*COMMAND, "--epochs", "3"]) == 0
@@ -266,7 +266,7 @@ def test_without_a_test_part_the_items_trained_on_are_scored():
     words = ["compare", "blobs.npz", "--known", "2", "--batch", "20", "--methods", "kmeans", "--seeds", "1"]
     assert main(words) == 0
     score = 100 * cell("kmeans", 0)["metrics"]["novel_acc/train/agnostic"]
-    assert markdown()["kmeans"]["novel ACC, agnostic"] == f"**{score:.1f}**"
+    assert markdown()["kmeans"]["novel ACC, task-agnostic"] == f"**{score:.1f}**"
     assert "the train part" in (OUT / "compare.md").read_text()
 
 
@@ -296,7 +296,7 @@ def test_files_are_decoded_once_for_all_runs():
         (["--seeds", "0"], "--seeds 0 is out of range"),
         (["--method", "uno"], "give --methods uno"),
         (["--seed", "1"], "give --seeds 3"),
-        (["--known", ""], "--known 5, or tell what the unlabeled items are with --truth"),
+        (["--known", ""], "--known 5, or give the true classes with --truth"),
         (["--known", "9"], "--known 9 must name from 1 to 3"),
         (["--novel", "30"], "--batch 20 is below 10 x 30"),
         (["--batch", "10"], "--batch 10 is below 10 x 2"),
@@ -306,7 +306,7 @@ def test_files_are_decoded_once_for_all_runs():
     ids=lambda value: "_".join(value) if isinstance(value, list) else "",
 )
 def test_comparisons_that_cannot_be(monkeypatch, capsys, words, sentence):
-    monkeypatch.setattr(compare, "run_discover", None)
+    monkeypatch.setattr(compare, "complete", None)
     Path("mine").mkdir()
     Path("mine/thesis.txt").write_text("years of work")
     assert main([*COMMAND, *words]) == 2
@@ -315,12 +315,12 @@ def test_comparisons_that_cannot_be(monkeypatch, capsys, words, sentence):
     assert sentence in lines[0]
 
 
-def test_a_truth_without_hidden_classes_is_refused(capsys):
+def test_a_truth_without_novel_classes_is_refused(capsys):
     np.savez("half.npz", X=np.load("blobs.npz")["X"], y=np.repeat([0, 1, -1, -1], 40))
     Path("truth.csv").write_text("path,label\n" + "".join(f"{row},0\n" for row in range(160)))
     words = ["compare", "half.npz", "--novel", "2", "--batch", "20", "--truth", "truth.csv"]
     assert main(words) == 2
-    assert "has no item of a hidden class" in capsys.readouterr().err
+    assert "has no item of a novel class" in capsys.readouterr().err
     Path("truth.csv").write_text("path,label\n" + "".join(f"{row},{row // 40}\n" for row in range(160)))
     assert main([*words, "--methods", "kmeans", "--seeds", "1"]) == 0
 
@@ -348,5 +348,5 @@ def test_equal_means_are_equally_best_and_gaps_are_left_out():
     assert [row[1:] for row in board.table()[1:]] == [["0", *"------"]] * 3
     for name, score in (("a", 0.80001), ("b", 0.80004), ("c", float("nan"))):
         board.finished[Cell(name, 0)] = {"metrics": {"novel_acc/test/agnostic": score}, "minutes": 1.0, "warnings": []}
-    assert [row[4] for row in board.table("**")] == ["novel ACC, agnostic", "**80.0**", "**80.0**", "-"]
+    assert [row[4] for row in board.table("**")] == ["novel ACC, task-agnostic", "**80.0**", "**80.0**", "-"]
     assert [row.name for row in board.picture_rows()] == ["a", "b"]

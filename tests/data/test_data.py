@@ -99,7 +99,7 @@ def test_nothing_readable(tmp_path):
     for name in ("a", "b"):
         (tmp_path / "data" / name).mkdir(parents=True)
         (tmp_path / "data" / name / "x.jpg").write_bytes(b"")
-    with pytest.raises(UserError, match=r"none of the 2 files in .* \(the first, a/x.jpg: empty file\): give images"):
+    with pytest.raises(UserError, match=r"none of the 2 files in .* \(the first, a/x.jpg: empty file\): give pictures"):
         load(tmp_path / "data", tmp_path / "store")
 
 
@@ -243,7 +243,7 @@ def damaged(file: Path) -> None:
         (lambda file: np.savez(file, X=1.0, y=[1]), r"X of shape \(\) and y of shape \(1,\) do not fit"),
         (lambda file: np.savez(file, X=np.eye(3), y=np.eye(3)), r"y of shape \(3, 3\) do not fit"),
         (lambda file: np.savez(file, X=np.zeros((3, 0)), y=[0, 1, -1]), r"X has 0 feature\(s\) \(shape=\(3, 0\)\)"),
-        (lambda file: np.savez(file, X=np.zeros((3, 8, 6), np.uint8), y=[0, 1, -1]), "nor square uint8 pictures"),
+        (lambda file: np.savez(file, X=np.zeros((3, 8, 6), np.uint8), y=[0, 1, -1]), "neither square uint8 pictures"),
         (lambda file: np.savez(file, X=np.zeros((3, 8, 8)), y=[0, 1, -1]), "type float64 is neither"),
         (lambda file: np.savez(file, X=np.array([["a"], ["b"]]), y=[0, -1]), "is not numeric"),
         (damaged, "is no .npz file of plain arrays, or damaged"),

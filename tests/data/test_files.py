@@ -11,9 +11,10 @@ import pytest
 
 from novakind import Discoverer
 from novakind.app.cli import main
-from novakind.data.files import load, samples
+from novakind.app.discover import assemble
+from novakind.data.files import load
 from novakind.errors import UserError
-from novakind.modality.series import SeriesReading
+from novakind.modality.series import SeriesReading, samples
 from novakind.objective.metrics import clustering_acc
 
 RATE = 50
@@ -157,14 +158,12 @@ def test_series_in_an_npz(tmp_path):
 @pytest.mark.parametrize(
     ("reading", "message"),
     [
-        (SeriesReading(size=32), "--size 32 is for pictures, and most of the files are recordings: leave it out"),
         (SeriesReading(window="soon"), "--window soon is no length of time: write 3s, 500ms, or 150 for samples"),
         (SeriesReading(window="1.5"), "--window 1.5 is no length of time"),
         (SeriesReading(window="20ms"), "--window 20ms is 1 samples, but at least 8 are needed"),
         (SeriesReading(window="3s", hop="0s"), "--hop 0s is no step forward"),
         (SeriesReading(hop="1s"), "--hop 1s is for recordings that are cut into windows: give --window too"),
-        (SeriesReading(window="3s", rate=-5), "--rate -5 must be above 0"),
-        (SeriesReading(window="900s"), "none of the 12 files in .* is a recording that can be read"),
+        (SeriesReading(window="900s"), "none of the 12 files in .* can be read as recordings"),
     ],
 )
 def test_readings_that_cannot_be_are_refused(recordings, tmp_path, reading, message):
@@ -192,8 +191,15 @@ def test_lengths_of_time():
 def test_pictures_have_no_window(tmp_path):
     (tmp_path / "data" / "a").mkdir(parents=True)
     (tmp_path / "data" / "a" / "1.png").write_bytes(b"")
-    with pytest.raises(UserError, match="--window 3s is for recordings, and most of the files are no CSV files"):
-        load(tmp_path / "data", tmp_path / "store", SeriesReading(window="3s"))
+    with pytest.raises(UserError, match=r"--window 3s is for recordings, and .*data holds pictures: leave it out"):
+        assemble(str(tmp_path / "data"), "auto", {"window": "3s"})
+
+
+def test_recordings_have_no_size_and_no_negative_rate(recordings):
+    with pytest.raises(UserError, match=r"--size 32 is for pictures and videos, and .* holds recordings: leave it out"):
+        assemble(str(recordings), "auto", {"size": 32})
+    with pytest.raises(UserError, match="--rate -5 is out of range"):
+        assemble(str(recordings), "auto", {"window": "3s", "rate": -5})
 
 
 def test_the_whole_way_of_recordings(recordings, tmp_path, monkeypatch, capsys):

@@ -52,6 +52,21 @@ def test_an_epoch_depends_on_seed_and_number_alone():
     assert drawn(sampler, 4) != third != drawn(make(50, 200, 40, 2, seed=1), 3)
 
 
+def test_every_round_over_the_labeled_items_is_shuffled_anew():
+    in_order = np.arange(30)
+    sampler = Sampler(in_order, np.arange(30, 230), batch=50, novel=2)  # 4 steps x 50 items: 6 rounds and a rest
+    rounds = []
+    for number in range(3):
+        drawn = np.concatenate([step.labeled for step in sampler.epoch(number)])
+        rounds += [drawn[start : start + 30].tolist() for start in range(0, 180, 30)]
+        rest = drawn[180:].tolist()
+        assert len(rest) == 20 == len(set(rest))  # so no item is seen more than once more often than another
+        assert rest != in_order[:20].tolist()
+    assert all(sorted(each) == in_order.tolist() for each in rounds)
+    assert in_order.tolist() not in rounds
+    assert len({tuple(each) for each in rounds}) == len(rounds) == 18
+
+
 def test_what_one_epoch_leaves_out_another_takes():
     sampler = make(20, 130, 50, 2)  # 30 of 130 are left out
     seen = {item for number in range(12) for _, part, _ in sampler.epoch(number) for item in part.tolist()}

@@ -123,15 +123,19 @@ def test_impose_refuses_other_numbers_of_shares():
     st.integers(0, 5),
 )
 def test_parts_are_stratified_disjoint_and_cover_all(counts, val, test, unlabeled, seed):
-    collection = hide(labeled(tuple(counts), unlabeled), "1")
+    """By labels alone: all unlabeled items are one stratum, whatever is known of them."""
+    known = (len(counts) + 1) // 2
+    collection = hide(labeled(tuple(counts), unlabeled), str(known))
     split = part(collection, val, test, seed)
     together = np.concatenate([split.train, split.val, split.test])
     assert sorted(together.tolist()) == list(range(len(collection)))
-    for stratum, count in zip([-1, *range(len(counts))], [unlabeled, *counts], strict=True):
-        tests = int((collection.truth[split.test] == stratum).sum())
-        vals = int((collection.truth[split.val] == stratum).sum())
+    strata = [unlabeled + sum(counts[known:]), *counts[:known]]
+    for label, count in zip(range(-1, known), strata, strict=True):
+        tests = int((collection.labels[split.test] == label).sum())
+        vals = int((collection.labels[split.val] == label).sum())
         assert abs(tests - test * count) <= 0.5
         assert abs(vals - val * (count - tests)) <= 0.5
+        assert count > tests + vals
     names = split.names(len(collection))
     assert [names.count(name) for name in ("train", "val")] == [len(split.train), len(split.val)]
     assert all(names[number] == "val" for number in split.val)
@@ -161,9 +165,9 @@ def test_the_official_test_part_is_kept_unless_a_share_is_asked_for():
     split = part(collection, 0.25, 0.0)
     assert split.test.tolist() == list(range(0, 210, 5))
     assert sorted([*split.train, *split.val]) == [number for number in range(210) if number % 5]
-    for stratum in range(6):
-        count = int(((collection.truth == stratum) & ~collection.official_test).sum())
-        assert abs((collection.truth[split.val] == stratum).sum() - 0.25 * count) <= 0.5
+    for label in range(6):
+        count = int(((collection.labels == label) & ~collection.official_test).sum())
+        assert abs((collection.labels[split.val] == label).sum() - 0.25 * count) <= 0.5
     assert part(collection, 0.25, 0.0, seed=1).test.tolist() == split.test.tolist()
     assert part(collection, 0.25, 0.0, seed=1).val.tolist() != split.val.tolist()
     asked, plain = part(collection, 0.1, 0.3), part(labeled((30, 60, 20, 50, 40, 10)), 0.1, 0.3)
@@ -189,13 +193,13 @@ def test_beside_an_official_test_part_whole_groups_are_watched(seed, across):
     assert sorted([*split.train, *split.val, *split.test]) == list(range(210))
     groups = collection.groups["video"]
     assert not set(groups[split.train]) & set(groups[split.val])
-    assert set(collection.truth[split.train]) == set(range(6))
+    assert set(collection.labels[split.train]) == {-1, 0, 1, 2}
     free = ~collection.official_test
     assert abs(len(split.val) - 0.25 * free.sum()) < 12
     if not across:
-        for stratum in range(6):
-            count = int((free & (collection.truth == stratum)).sum())
-            assert abs((collection.truth[split.val] == stratum).sum() - 0.25 * count) <= 2.5
+        for label in range(-1, 3):
+            count = int((free & (collection.labels == label)).sum())
+            assert abs((collection.labels[split.val] == label).sum() - 0.25 * count) <= 2.5
     again, other = part(collection, 0.25, 0.0, seed), part(collection, 0.25, 0.0, seed + 1)
     assert again.val.tolist() == split.val.tolist() != other.val.tolist()
     assert len(part(collection, 0.0, 0.0, seed).val) == 0
@@ -259,10 +263,10 @@ def test_with_truth_scores_but_does_not_train(tmp_path):
     [
         (
             "path,label\nx/f2.png,wolf\n",
-            'names no item of the data .*first path is "x/f2.png", the data.s "f0.png"',
+            'names no item of the data .*first path is "x/f2.png", the data have "f0.png"',
         ),
         ("name,label\nf2.png,wolf\n", 'has no column "path"'),
-        (None, "cannot be opened .*No such file"),
+        (None, "does not exist"),
     ],
 )
 def test_with_truth_refuses(tmp_path, content, message):

@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 from footage import evenly, numbered, write_video
 
+from novakind.app.discover import assemble
 from novakind.config import Config
 from novakind.data.files import quiet
 from novakind.data.source import Source
 from novakind.data.split import hide, part
 from novakind.datasets import DATASETS
 from novakind.datasets.gather import gather
-from novakind.datasets.videos import ACTIONS, MPSC_ARL, choose, store_of
+from novakind.datasets.videos import MPSC_ARL, VIDEOS, choose, store_of
 from novakind.errors import UserError
 from novakind.modality.video import Video, VideoReading
 from novakind.training.setup import make_sampler
 
-SMALL = VideoReading(16, frames=2, fps=4.0)
+SMALL = VideoReading(16, frames=2, fps=4.0, motion=False)
 CLASSES = ("Archery", "HandstandPushups", "YoYo")  # of which a list has written the second in another way
 GROUPS, TAKES = 5, 2
 
@@ -74,7 +75,7 @@ def contents(folder: Path) -> list[tuple[str, int]]:
 @pytest.mark.parametrize(("name", "group"), [("ucf101", 1), ("ucf101-02", 2), ("ucf101-03", 3)])
 def test_ucf101_has_its_official_classes_and_parts(videos, name, group):
     before = contents(videos)
-    collection = DATASETS[name].load(videos, SMALL)
+    collection = DATASETS[name].load(videos, SMALL, quiet)
     assert contents(videos) == before
     assert collection.name == name
     assert collection.classes == collection.truth_classes == tuple(reversed(CLASSES))  # those that are there
@@ -91,9 +92,9 @@ def test_ucf101_has_its_official_classes_and_parts(videos, name, group):
 
 
 def test_videos_are_decoded_once(videos, cache, monkeypatch):
-    first = DATASETS["ucf101"].load(videos, SMALL)
+    first = DATASETS["ucf101"].load(videos, SMALL, quiet)
     monkeypatch.setattr(Video, "read", lambda self, path: pytest.fail("decoded again"))
-    again = DATASETS["ucf101-02"].load(videos, SMALL)  # the same videos, other parts
+    again = DATASETS["ucf101-02"].load(videos, SMALL, quiet)  # the same videos, other parts
     np.testing.assert_array_equal(first.items, again.items)
     assert first.digest() != again.digest()
     assert Path(first.items.filename).is_relative_to(cache / "stores")
@@ -106,13 +107,13 @@ def test_videos_are_decoded_once(videos, cache, monkeypatch):
 
 
 def test_as_nothing_is_asked_for():
-    assert ACTIONS.keys() <= DATASETS.keys()
-    assert choose("ucf101", VideoReading()) == Video(64, 16, 32, 8.0)
-    assert choose("ucf101", VideoReading(frames=4)) == Video(64, 4, 8, 8.0)
+    assert VIDEOS.keys() <= DATASETS.keys()
+    assert choose(VideoReading()) == Video(64, 16, 32, 8.0, motion=True)
+    assert choose(VideoReading(frames=4, motion=False)) == Video(64, 4, 8, 8.0)
 
 
 def test_parts_are_official_and_of_whole_groups(videos):
-    collection = hide(DATASETS["ucf101"].load(videos, SMALL), "2")
+    collection = hide(DATASETS["ucf101"].load(videos, SMALL, quiet), "2")
     split = part(collection, 0.25, 0.0)
     groups = collection.groups["group"]
     parts = [set(groups[numbers].tolist()) for numbers in (split.train, split.val, split.test)]
@@ -124,7 +125,7 @@ def test_parts_are_official_and_of_whole_groups(videos):
 
 def test_a_source_hears_of_progress_and_normalises_by_the_training_part(videos, tmp_path, monkeypatch):
     monkeypatch.setenv("NOVAKIND_CACHE", str(tmp_path))
-    source = Source("ucf101", size=16, frames=2, fps=4.0, known="2", data_root=str(videos))
+    source = Source("ucf101", reading=SMALL, known="2", data_root=str(videos))
     heard = []
     collection, split = gather(source, tmp_path / "store", 0.25, lambda done, total: heard.append((done, total)))
     assert heard == [(0, 31), (31, 31)]
@@ -134,7 +135,7 @@ def test_a_source_hears_of_progress_and_normalises_by_the_training_part(videos, 
 
 
 def test_mpsc_arl_names_who_when_and_from_where(videos):
-    collection = DATASETS["mpsc-arl"].load(videos, SMALL)
+    collection = DATASETS["mpsc-arl"].load(videos, SMALL, quiet)
     assert collection.classes == tuple(MPSC_ARL.values())
     assert len(collection) == 10 * 2 * 2 * 3
     assert collection.official_test is None
@@ -153,7 +154,7 @@ def test_mpsc_arl_names_who_when_and_from_where(videos):
 
 
 def test_another_camera_may_give_the_second_view(videos):
-    collection = hide(DATASETS["mpsc-arl"].load(videos, SMALL), "5")
+    collection = hide(DATASETS["mpsc-arl"].load(videos, SMALL, quiet), "5")
     split = part(collection, 0.0, 0.0)
     for drawn in make_sampler(collection, split, Config(novel=5, batch=50, pair="take")).epoch(0):
         for item, partner in zip(drawn.unlabeled, drawn.second, strict=True):
@@ -163,49 +164,45 @@ def test_another_camera_may_give_the_second_view(videos):
 
 
 @pytest.mark.parametrize(
-    ("name", "reading", "message"),
+    ("name", "option", "message"),
     [
-        ("ucf101", VideoReading(window="3s"), "--window 3s is for recordings, and ucf101 holds videos: leave it out"),
-        ("mpsc-arl", VideoReading(gravity="remove"), "--gravity remove is for recordings"),
-        ("ucf101", VideoReading(frames=-3), "--frames -3 is out of range"),
+        ("ucf101", {"window": "3s"}, "--window 3s is for recordings, and ucf101 holds videos: leave it out"),
+        ("mpsc-arl", {"gravity": "remove"}, "--gravity remove is for recordings"),
+        ("ucf101", {"frames": -3}, "--frames -3 is out of range"),
+        ("digits", {"frames": 4}, "--frames 4 is for videos, and digits holds pictures: leave it out"),
     ],
 )
-def test_readings_that_cannot_be_are_refused(videos, name, reading, message):
+def test_readings_that_cannot_be_are_refused(name, option, message):
     with pytest.raises(UserError, match=message):
-        DATASETS[name].load(videos, reading)
-
-
-def test_options_of_videos_are_refused_for_other_data_sets(tmp_path):
-    with pytest.raises(UserError, match="--frames 4 is for videos, and digits holds none: leave it out"):
-        gather(Source("digits", frames=4), tmp_path, 0.1, lambda done, total: None)
+        assemble(name, "auto", option)
 
 
 def test_what_is_missing_is_named(tmp_path):
     with pytest.raises(UserError, match=r"ucf101-02 is not there .* folder UCF-101 in .*--data-root"):
-        DATASETS["ucf101-02"].load(tmp_path, SMALL)
+        DATASETS["ucf101-02"].load(tmp_path, SMALL, quiet)
     (tmp_path / "UCF-101" / "Archery").mkdir(parents=True)
     with pytest.raises(UserError, match="folder ucfTrainTestlist"):
-        DATASETS["ucf101"].load(tmp_path, SMALL)
+        DATASETS["ucf101"].load(tmp_path, SMALL, quiet)
     lists = tmp_path / "ucfTrainTestlist"
     lists.mkdir()
     with pytest.raises(UserError, match=r"classInd\.txt cannot be read \(No such file.*put the official lists there"):
-        DATASETS["ucf101"].load(tmp_path, SMALL)
+        DATASETS["ucf101"].load(tmp_path, SMALL, quiet)
     (lists / "classInd.txt").write_text("1 Archery\n")
     (lists / "testlist01.txt").write_text("Archery/v_Archery_g01_c01.avi\n")
     with pytest.raises(UserError, match="holds no video of ucf101"):
-        DATASETS["ucf101"].load(tmp_path, SMALL)
+        DATASETS["ucf101"].load(tmp_path, SMALL, quiet)
     (tmp_path / "UCF-101" / "Archery" / "v_Archery_g01_c01.avi").write_bytes(b"")
     with pytest.raises(UserError, match=r"none of the 1 videos in .* can be read .*empty file"):
-        DATASETS["ucf101"].load(tmp_path, SMALL)
+        DATASETS["ucf101"].load(tmp_path, SMALL, quiet)
     with pytest.raises(UserError, match="mpsc-arl is not there"):
-        DATASETS["mpsc-arl"].load(tmp_path, SMALL)
+        DATASETS["mpsc-arl"].load(tmp_path, SMALL, quiet)
 
 
 def test_a_cache_that_cannot_be_written_is_named(videos, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("NOVAKIND_CACHE", str(tmp_path / "file"))
     with pytest.raises(UserError, match=r"cannot be written .*NOVAKIND_CACHE"):
-        DATASETS["ucf101"].load(videos, SMALL)
+        DATASETS["ucf101"].load(videos, SMALL, quiet)
 
 
 def test_without_a_wish_the_cache_is_in_the_home(monkeypatch):

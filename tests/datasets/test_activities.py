@@ -200,15 +200,14 @@ def test_damaged_files_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("reading", "message"),
     [
-        (SeriesReading(size=32), "--size 32 is for pictures"),
-        (SeriesReading(window="1"), "too short"),
+        (SeriesReading(window="1"), "--window 1 is 1 samples, but at least 8 are needed"),
         (SeriesReading(window="3 weeks"), "--window 3 weeks is no length of time"),
         (SeriesReading(window="30s"), "holds no recording of 30s"),
     ],
 )
 def test_cutting_that_cannot_be_is_refused(trial_files, reading, message):
     with pytest.raises(UserError, match=message):
-        DATASETS["mobiact"].load(trial_files, reading)
+        DATASETS["mobiact"].load(trial_files, reading, quiet)
 
 
 @pytest.mark.parametrize("by", ["subject", "trial"])

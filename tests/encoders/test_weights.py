@@ -148,7 +148,7 @@ def test_timm(tmp_path):
     assert encoder(torch.randn(5, 3, 32, 32)).shape == (5, 24)
     source = FakeModel()
     path = file_of(source, tmp_path / "w.safetensors", head__fc__weight=torch.zeros(2, 24))
-    assert load_weights(encoder, path) == ["head.fc.weight: a classifier, which an encoder has not"]
+    assert load_weights(encoder, path) == ["head.fc.weight: a classifier, which an encoder does not have"]
     assert torch.equal(encoder.wrapped.conv1.weight, source.conv1.weight)
 
 

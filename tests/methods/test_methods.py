@@ -272,7 +272,7 @@ ALWAYS_THE_PRIOR = np.log(np.tile([1e-4, 1e-4, 0.4999, 0.25, 0.2499], (400, 1)))
 
 
 @pytest.mark.parametrize(
-    ("logp", "told"),
+    ("logp", "expected"),
     [
         (ALWAYS_THE_PRIOR, "every unlabeled item gets nearly the same answer"),
         (ALWAYS_THE_PRIOR + RNG.normal(0, 0.02, (400, 5)).astype(np.float32), "nearly the same answer"),
@@ -285,25 +285,25 @@ ALWAYS_THE_PRIOR = np.log(np.tile([1e-4, 1e-4, 0.4999, 0.25, 0.2499], (400, 1)))
         (predictions(np.arange(400) % 2), "100% of the unlabeled items are taken for known classes"),
         (predictions(np.where(np.arange(400) < 380, 1, 2)), "95% of the unlabeled items are taken for known classes"),
         (predictions(RNG.choice([2, 3, 4], 400, p=[0.5, 0.25, 0.25])), None),
-        (predictions(RNG.choice([2, 3, 4], 400, p=[0.5, 0.25, 0.25]), 0.4), None),  # unsure, but not alike
+        (predictions(RNG.choice([2, 3, 4], 400, p=[0.5, 0.25, 0.25]), 0.4), None),  # undecided, but not all the same
         (predictions(RNG.choice(5, 400)), None),  # wrong perhaps, but no collapse
-        (predictions(np.full(1, 3)), None),  # one item tells nothing
+        (predictions(np.full(1, 3)), None),  # one item is too few
         (predictions(np.zeros(0, int)), None),
     ],
 )
-def test_collapses_are_seen_and_said(logp, told):
+def test_collapses_are_seen_and_said(logp, expected):
     sentence, bare = diagnose(logp, PRIOR, weighable=True), diagnose(logp, PRIOR, weighable=False)
-    if told is None:
+    if expected is None:
         assert sentence is None
         assert bare is None
     else:
         assert sentence.startswith("collapse: ")
-        assert told in sentence
+        assert expected in sentence
         assert "--objective." in sentence
         assert "\n" not in sentence
         assert sentence.startswith(f"{bare}; ")
         assert "--objective." not in bare
 
 
-def test_only_what_heeds_the_weights_is_advised_to_change_them():
+def test_only_what_uses_the_weights_is_advised_to_change_them():
     assert {name for name, method in METHODS.items() if method.weighable} == {"ours"}

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from rivals import KNOWN, NOVEL, PRIOR, make_batch, make_model
+from baselines import KNOWN, NOVEL, PRIOR, make_batch, make_model
 from torch import Tensor
 
 from novakind.config import Config

@@ -12,6 +12,7 @@ import pytest
 from footage import evenly, numbered, numbers_of, only_with, read, shown_at, write_video
 from PIL import Image as Pillow
 
+from novakind.app.discover import assemble
 from novakind.data import store as store_module
 from novakind.data.files import load
 from novakind.errors import UnreadableError, UserError
@@ -183,28 +184,28 @@ def test_size_and_rate_are_chosen_by_the_files(tmp_path):
 @pytest.mark.parametrize(
     ("reading", "message"),
     [
-        (VideoReading(window="3s"), "--window 3s is for recordings, and most of the files are no CSV files"),
-        (VideoReading(frames=-1), "--frames -1 is out of range"),
-        (VideoReading(frames=1000), "--frames 1000 is out of range, it must be from 1 to 256"),
-        (VideoReading(fps=-2.0), "--fps -2.0 is out of range"),
+        ({"frames": -1}, "--frames -1 is out of range"),
+        ({"frames": 1000}, "--frames 1000 is out of range, it must be from 0 to 256"),
+        ({"fps": -2.0}, "--fps -2.0 is out of range"),
+        ({"size": 4}, "--size 4 is out of range, it must be from 8 to 1024"),
     ],
 )
-def test_readings_that_cannot_be_are_refused(folder, tmp_path, reading, message):
+def test_readings_that_cannot_be_are_refused(reading, message):
     with pytest.raises(UserError, match=message):
-        load(folder, tmp_path / "store", reading)
+        VideoReading(**reading)
 
 
 @pytest.mark.parametrize("ending", ["png", "csv"])
 def test_options_of_videos_are_refused_for_other_files(tmp_path, ending):
     (tmp_path / "data" / "a").mkdir(parents=True)
     (tmp_path / "data" / "a" / f"1.{ending}").write_bytes(b"")
-    for reading in (VideoReading(frames=4), VideoReading(fps=4.0)):
-        with pytest.raises(UserError, match=r"is for videos, and most of the files are .*: leave it out"):
-            load(tmp_path / "data", tmp_path / "store", reading)
+    for name, value in (("frames", 4), ("fps", 4.0)):
+        with pytest.raises(UserError, match=r"is for videos, and .* holds (pictures|recordings): leave it out"):
+            assemble(str(tmp_path / "data"), "auto", {name: value})
 
 
 def test_a_folder_without_a_readable_video(tmp_path):
     (tmp_path / "data" / "a").mkdir(parents=True)
     (tmp_path / "data" / "a" / "1.mp4").write_bytes(b"")
-    with pytest.raises(UserError, match=r"is a video that can be read .*empty file\): give videos such as MP4 or AVI"):
+    with pytest.raises(UserError, match=r"can be read as videos .*empty file\): give videos such as MP4 or AVI"):
         load(tmp_path / "data", tmp_path / "store")

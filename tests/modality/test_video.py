@@ -10,11 +10,12 @@ import torch
 from PIL import Image as Pillow
 from torch import Tensor
 
-from novakind.config import Config, from_tables
 from novakind.errors import UserError
 from novakind.modality import Modality, from_settings
-from novakind.modality.image import recolour
-from novakind.modality.video import Video, VideoViews, cropped, ends, frames_at, redye, resample, shifted
+from novakind.modality.frames import VideoViews, cropped, ends, frames_at, redye, resample, shifted
+from novakind.modality.pixels import ImageViews, recolour
+from novakind.modality.video import Video
+from novakind.settings import from_tables
 
 OFF = VideoViews(flip=False, crop=1, jitter=0, grey=0, blur=0, shift=0, speed=0)
 
@@ -123,7 +124,7 @@ def test_all_frames_of_a_clip_vary_alike_and_clips_differ(strength):
 @pytest.mark.parametrize("kind", [shifted, cropped])
 def test_resampling_is_that_of_each_frame_by_itself(kind):
     batch = random_batch(5, 12, 3)
-    look_of = Config().image
+    look_of = ImageViews()
     theta = kind(5, 12, look_of, seeded()) if kind is shifted else kind(5, look_of, seeded())
     assert (theta[:, 0, 1] == 0).all()
     assert (theta[:, 1, 0] == 0).all()
@@ -180,9 +181,9 @@ def test_motion_is_what_changes_within_a_quarter_of_a_second(fps, later):
 
 
 def test_what_was_decoded_stays_valid_whatever_the_network_sees():
-    assert "motion" not in Video(8).settings()
-    assert from_settings(Video(8).settings()) == Video(8)
-    assert Video(8, motion=True).settings()["motion"] is True
+    assert Video(8).decoding() == Video(8, motion=True, flips=True, mean=(0.1, 0.2, 0.3)).decoding()
+    assert Video(8).decoding() != Video(16).decoding()
+    assert from_settings(Video(8, motion=True).settings()) == Video(8, motion=True)
 
 
 @pytest.mark.parametrize("strength", ["strong", "weak", "none"])
@@ -212,7 +213,7 @@ def test_backwards_what_appeared_disappears():
 
 def test_changes_take_the_colours_that_their_frames_would():
     before, after = (0.4 + 0.2 * random_batch(30, 5, 4, seed=seed).flatten(2, 3) for seed in (0, 1))  # far from limits
-    look = Config().image
+    look = ImageViews()
     gap = after.mean((2, 3), keepdim=True) - before.mean((2, 3), keepdim=True)
     after = after - gap  # contrast is around the mean: let both have the same
     dyed = [recolour(each, replace(look, jitter=0.3, grey=0.5), seeded(3)) for each in (before, after)]
@@ -268,8 +269,8 @@ def test_settings_survive_json():
     assert isinstance(modality, Modality)
     assert from_settings(json.loads(json.dumps(modality.settings()))) == modality
     assert modality.shape == (3, 20, 48, 48)
-    assert from_tables({"video": {"speed": 0.5}}).video.speed == 0.5
-    with pytest.raises(UserError, match=r"--video\.crop 0 is out of range"):
-        Config(views=VideoViews(crop=0))
-    with pytest.raises(UserError, match=r"--video\.small-until 2 is out of range"):
-        Config(views=VideoViews(small_until=2))
+    assert from_tables({"speed": 0.5}, VideoViews).speed == 0.5
+    with pytest.raises(UserError, match=r"--views\.crop 0 is out of range"):
+        VideoViews(crop=0)
+    with pytest.raises(UserError, match=r"--views\.small-until 2 is out of range"):
+        VideoViews(small_until=2)

@@ -12,16 +12,8 @@ from PIL import Image as Pillow
 from torch import Tensor
 
 from novakind.modality import from_settings
-from novakind.modality.image import (
-    Image,
-    ImageViews,
-    blur,
-    cut_out,
-    pick,
-    recolour,
-    solarize,
-    uniform,
-)
+from novakind.modality.image import Image
+from novakind.modality.pixels import ImageViews, blur, cut_out, pick, recolour, solarize, uniform
 
 OFF = ImageViews(flip=False, crop=1, rotate=0, jitter=0, grey=0, blur=0, solarize=0, cutout=0)
 

@@ -23,10 +23,10 @@ def brute_force(truth: np.ndarray, predicted: np.ndarray) -> float:
     return best / len(truth)
 
 
-def spread(labels: list[int], classes: int, sure: float = 0.9) -> np.ndarray:
+def spread(labels: list[int], classes: int, confidence: float = 0.9) -> np.ndarray:
     """Log-probabilities that decide for `labels`, and spread the rest evenly."""
-    probs = np.full((len(labels), classes), (1 - sure) / (classes - 1))
-    probs[np.arange(len(labels)), labels] = sure
+    probs = np.full((len(labels), classes), (1 - confidence) / (classes - 1))
+    probs[np.arange(len(labels)), labels] = confidence
     return np.log(probs)
 
 

@@ -93,7 +93,7 @@ def test_mean_kl_is_the_shares_among_novel_classes_and_the_mass_that_is_lost(see
 @checked
 @given(st.integers(0, 9999), st.floats(0.1, 100))
 def test_among_equal_predictions_the_slope_of_mean_kl_is_that_of_cross_entropy(seed: int, scale: float):
-    """However sure the one answer is: prediction minus prior, summed over the batch."""
+    """However confident the one answer is: prediction minus prior, summed over the batch."""
     generator = torch.Generator().manual_seed(seed)
     row = scale * torch.randn(1, PRIOR.classes, generator=generator, dtype=torch.float64)
     logits = row.repeat(16, 1).requires_grad_()

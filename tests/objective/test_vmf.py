@@ -276,7 +276,7 @@ def test_corollary_2_entropy_and_kl_reach_the_fixed_point_of_em():
     for _ in range(20):
         moving = head_as_mixture(head, moving).posterior(items).mean(0)
     np.testing.assert_allclose(moving, weights, atol=2e-3)
-    # The clusters are the true components: what EM, told nothing, finds in the inputs, and what the origin says.
+    # The clusters are the true components: those that EM finds in the inputs without labels, and those of the origin.
     predicted = equal.argmax(1)
     assert clustering_acc(origin, predicted) > 0.99
     assert clustering_acc(Mixture.fit(source, 3, rng).posterior(source).argmax(1), predicted) > 0.99

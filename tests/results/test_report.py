@@ -42,7 +42,8 @@ def test_the_page_holds_the_whole_run(tmp_path):
     assert data["warnings"] == ["all items in one category"]
     assert [one["key"] for one in data["metrics"]] == list(metrics)
     assert data["metrics"][1]["where"] == (
-        "test items, never trained on, told beforehand which items are known and which are new"
+        "test items, never trained on; "
+        "task-aware: items of known classes may go to known classes only, the others to new categories only"
     )
     assert (data["items"], data["skipped"], data["known"]) == (60, 2, 2)
     assert data["signals"] is None
@@ -99,7 +100,7 @@ def test_without_truth_there_is_no_confusion(tmp_path):
     assert data["truth"] is None
 
 
-def test_the_confusion_counts_what_no_label_helped_to_place(tmp_path):
+def test_the_confusion_counts_items_whose_label_was_not_used(tmp_path):
     splits = ["train"] * 30 + ["test"] * 30
     for labels, counted in (["cat"] * 60, 30), (["cat"] * 20 + [""] * 40, 40):
         run = write_run(tmp_path / str(counted), labels=labels, splits=splits, truth=["cat", "dog", "owl"])
@@ -138,7 +139,7 @@ def test_long_runs_are_thinned_and_keep_the_last_epoch(tmp_path):
 
 def test_unknown_metrics_keep_their_name():
     assert explain("speed", 3)["title"] == "speed"
-    assert explain("novel_acc/odd/other", 1)["where"] == "odd, other"
+    assert explain("novel_acc/odd/other", 1)["where"] == "odd; other"
 
 
 def test_no_picture_is_made_twice(tmp_path):
@@ -234,7 +235,7 @@ def test_a_browser_draws_everything(tmp_path):
     assert dom.count('class="cell') == 3 * 4
     assert dom.count('class="curve"') == 2
     assert dom.count('class="bad"') == 1
-    assert "No item was given to this category." in dom
+    assert "No item was assigned to this category." in dom
     assert '<img src="x"' not in dom
     assert not re.search(r'<section id="\w+" data-link="[^"]+" hidden', dom)
 

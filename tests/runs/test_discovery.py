@@ -81,13 +81,13 @@ def made(embedding, probability):
     return Discovery(paths, blank, blank, blank, zeros, chances, vectors, logp, ("new-1", "new-2"), 0, None)
 
 
-def test_typical_wants_both_a_sure_model_and_a_central_place():
+def test_typical_needs_both_high_confidence_and_a_central_place():
     rng = np.random.default_rng(0)
     embedding = np.array([1.0, 0, 0]) + 0.1 * rng.normal(size=(40, 3))
     probability = np.full(40, 0.95)
-    embedding[0] = [-1, 0, 0]  # sure, but on the far side
+    embedding[0] = [-1, 0, 0]  # high confidence, but on the far side
     probability[0] = 0.999
-    probability[1] = 0.6  # central, but not sure
+    probability[1] = 0.6  # central, but low confidence
     embedding[1] = [1, 0, 0]
     found = made(embedding, probability).categories[0]
     assert not {0, 1} & set(found.typical)
@@ -121,12 +121,12 @@ def test_table_is_aligned_by_display_width_and_fits(tmp_path):
     assert lines[1].startswith("new 🦊🐧")  # the new ones first
     starts = {cell_len(line[: line.index("…")]) for line in lines[1:] if ".png" in line and HOSTILE[:9] not in line}
     assert starts == {cell_len(lines[0][: lines[0].index("examples")])}
-    assert "mostly" in lines[0]
-    assert lines[1].count(".png") == 3
+    assert "majority" in lines[0]
+    assert lines[1].count(".png") == 2
 
 
 def test_table_leaves_the_truth_out_where_nobody_knows_it(tmp_path):
-    assert "mostly" not in Discovery.load(write_run(tmp_path)).table(80)
+    assert "majority" not in Discovery.load(write_run(tmp_path)).table(80)
 
 
 @given(st.text(max_size=30), st.integers(2, 20), st.booleans())

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 import torch
 
-from novakind.config import Config, Objective, as_tables, to_toml
+from novakind.config import Config, Objective, as_tables
 from novakind.disk import csv_bytes, write_atomic
 from novakind.errors import UserError
+from novakind.modality.pixels import ImageViews
 from novakind.runs.folder import Run, flatten
+from novakind.toml import to_toml
 
-SETTINGS = {"data": {"data": "photos", "digest": "abc"}} | as_tables(Config(novel=3))
+SETTINGS = {"data": {"data": "photos", "kind": "image", "digest": "abc"}} | as_tables(Config(3, views=ImageViews()))
 
 
 def begun(path: Path) -> Run:
@@ -84,9 +86,9 @@ def test_other_settings_are_refused_and_the_first_is_named(tmp_path, change, tol
 
 def test_a_setting_that_did_not_exist_then_is_as_by_default(tmp_path):
     run = begun(tmp_path / "run")
-    with pytest.raises(UserError, match="was begun with motion = False, not True"):
-        run.settle(SETTINGS | {"motion": True})
-    run.settle(SETTINGS | {"motion": False})
+    with pytest.raises(UserError, match="was begun with flips = False, not True"):
+        run.settle(SETTINGS | {"data": SETTINGS["data"] | {"reading": {"flips": True}}})
+    run.settle(SETTINGS | {"data": SETTINGS["data"] | {"reading": {"flips": False}}})
 
 
 def test_settings_hold_any_path(tmp_path):

@@ -23,8 +23,9 @@ def test_other_systems_are_left_alone(monkeypatch):
     assert not keep_memory()
 
 
-def test_only_the_command_line_changes_the_process(monkeypatch):
+def test_only_the_command_line_changes_the_process(tmp_path, monkeypatch):
     """A library's caller keeps the allocator as it was."""
+    monkeypatch.chdir(tmp_path)
     told = []
     monkeypatch.setattr("ctypes.CDLL", lambda name: told.append(name))
     rng = np.random.default_rng(0)

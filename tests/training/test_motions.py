@@ -72,7 +72,7 @@ def films(tmp_path_factory):
     return root
 
 
-def test_videos_are_told_by_a_folder_or_by_a_manifest(films):
+def test_videos_come_from_a_folder_or_from_a_manifest(films):
     listed = films / "listed.csv"
     names = [path.relative_to(films) for path in (films / "train").rglob("*.*")]
     listed.write_text("path,label\n" + "".join(f"{name},\n" for name in names))

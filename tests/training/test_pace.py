@@ -29,7 +29,7 @@ def clock(monkeypatch):
 def test_epochs_of_ten_steps_and_a_look(clock, minutes, epochs):
     stages = (Stage("discover", 100),)
     found = affordable(minutes, stages, 10, lambda number: lambda progress: clock.work(1.5), lambda: clock.work(5))
-    assert found == epochs  # 20 s an epoch
+    assert found == epochs  # 20 s per epoch
 
 
 def test_steps_that_cost_more_later_are_counted_by_their_share(clock):
@@ -37,7 +37,7 @@ def test_steps_that_cost_more_later_are_counted_by_their_share(clock):
         clock.work(1.0 if progress < 0.6 else 3.5)
 
     stages = (Stage("discover", 100),)
-    assert affordable(2, stages, 10, lambda number: take, lambda: None) == 6  # 2 s a step in the mean
+    assert affordable(2, stages, 10, lambda number: take, lambda: None) == 6  # 2 s per step on average
 
 
 def test_stages_share_the_time_in_their_proportion(clock):
@@ -46,4 +46,4 @@ def test_stages_share_the_time_in_their_proportion(clock):
     found = affordable(
         10.1, stages, 10, lambda number: lambda progress: clock.work(seconds[number]), lambda: clock.work(1)
     )
-    assert found == 30  # (0.25 * 40 + 0.75 * 12 + 1) s an epoch
+    assert found == 30  # (0.25 * 40 + 0.75 * 12 + 1) s per epoch

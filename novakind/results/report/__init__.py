@@ -41,7 +41,7 @@ def draw_report(run: Path, collection: Collection) -> Path:
 
 
 def draw_again(run: Path) -> Path:
-    """Write report.html anew, from the data as they were; a report that is there is never replaced by a poorer one."""
+    """Write report.html again, from the data as they were; a report that is there is never replaced by a poorer one."""
     folder = Run(run)
     settings = folder.settings()
     reason = "the data have changed since the run"
@@ -59,7 +59,7 @@ def draw_again(run: Path) -> Path:
 
 
 def render(data: dict[str, Any]) -> str:
-    """The page around its data; nothing in a name or a path can end the block of data or become markup."""
+    """The page with its data; nothing in a name or a path can end the block of data or become markup."""
     # with "<" escaped no name can close the script element; ASCII carries file names that are not valid Unicode
     block = json.dumps(finite(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     here = files("novakind.results.report")
@@ -74,7 +74,7 @@ def render(data: dict[str, Any]) -> str:
 
 
 def finite(value: Any) -> Any:
-    """The same data with null for numbers that JSON does not know."""
+    """The same data with null for numbers that JSON cannot hold."""
     if isinstance(value, dict):
         return {key: finite(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -25,18 +25,19 @@ function card(category) {
   const unit = !category.new ? " unlabeled" : size === 1 ? " item" : " items";
   const numbers = [make("span", {}, make("b", {}, count(size)), unit)];
   if (labeled) numbers.push(make("span", {}, make("b", {}, count(labeled)), " labeled"));
-  if (majority) numbers.push(make("span", { title: "The commonest true class and its share" },
-    "mostly ", make("b", {}, majority), ` · ${percent(purity)}`));
+  if (majority) numbers.push(make("span", { title: "The most frequent true class of its items, and that class's share" },
+    "majority class ", make("b", {}, majority), ` · purity ${percent(purity)}`));
   return make("article", { class: "card", "data-category": id, style: `--dot: ${colour(id)}` },
     make("header", {},
       make("h3", {}, swatch(id), make("span", { class: "name" }, name)),
       typical.length > 0 && make("button", { type: "button", class: "quiet", onclick: () => showOnMap(id) }, "On the map")),
     make("p", { class: "numbers" }, numbers),
     confidence == null
-      ? make("p", { class: "empty" }, "No item was given to this category.")
+      ? make("p", { class: "empty" }, "No item was assigned to this category.")
       : make("div", { class: "confidence" },
         make("span", {}, "confidence"),
-        make("span", { class: "meter", role: "img", "aria-label": `mean confidence ${percent(confidence)}` },
+        make("span", { class: "meter", role: "img", "aria-label": `mean confidence ${percent(confidence)}`,
+          title: "How probable the model finds this category, averaged over its items" },
           make("i", { style: `width: ${100 * confidence}%; background: ${colour(id)}` })),
         make("b", {}, percent(confidence))),
     typicalSignal(category),
@@ -49,9 +50,9 @@ function drawCards() {
   document.body.classList.toggle("clips", data.clips != null);
   document.body.style.setProperty("--panels", data.signals?.panels.length ?? 1);
   $("new-sub").textContent = "What the run found among the unlabeled items. " + (data.signals
-    ? "Choose a signal to see it larger. Where the band is wide and the mean is flat, the items are not in step."
-    : data.clips ? `Point at a clip to ${CALM.matches ? "see its frames" : "play it"}, choose it to see it larger.`
-      : "Choose a picture to see it larger.");
+    ? "Click a signal to enlarge it. Where the band is wide and the mean is flat, the items are not aligned in time."
+    : data.clips ? `Point at a clip to ${CALM.matches ? "see its frames" : "play it"}, click it to enlarge it.`
+      : "Click a picture to enlarge it.");
   const by = { id: one => one.id, size: one => -one.size, confidence: one => -(one.confidence ?? -1) }[$("sort").value];
   const sorted = [...data.categories].sort((a, b) => by(a) - by(b) || a.id - b.id);
   for (const [section, isNew] of [["new", true], ["known", false]]) {

@@ -6,7 +6,8 @@ function drawConfusion() {
   const { rows, columns, counts, items, unseen } = data.confusion, totals = counts.map(row => row.reduce((a, b) => a + b, 0));
   const gap = place => place > 0 && place === data.known ? make("td", { class: "gap" }) : null;  // known | new
   $("confusion-sub").textContent = `${plural(items, "item", "items")} whose true class is known` +
-    `${unseen ? " and whose label was not used in training" : ""}. Columns are ordered so that each category stands under the class it matches best.`;
+    `${unseen ? " and whose label was not used in training" : ""}. Each row is a true class; the columns show which ` +
+    "categories its items were assigned to. Matching classes and categories meet on the diagonal.";
   const small = columns.length > 24;
   $("confusion-table").className = small ? "confusion small" : "confusion";
   const head = make("tr", {}, make("td", { class: "corner" }, "true class"),
@@ -31,10 +32,10 @@ function drawConfusion() {
   const right = counts.reduce((sum, row, place) => sum + (row[place] ?? 0), 0);
   $("confusion-words").replaceChildren(
     make("h3", {}, `${percent(right / items, 1)} agree`),
-    make("p", {}, `${count(right)} of ${plural(items, "item", "items")}, known and new together, all splits.`),
+    make("p", {}, `${count(right)} of ${plural(items, "item", "items")} are in the category that matches their true class.`),
     wrong.length > 0 && make("h4", {}, "Most frequent mix-ups"),
     make("ol", {}, wrong.slice(0, 8).map(({ number, place, column }) => make("li", {}, make("b", {}, count(number)),
-      make("span", {}, make("q", {}, rows[place]), " in ", swatch(columns[column]), make("q", {}, nameOf(columns[column])))))));
+      make("span", {}, number === 1 ? "item of " : "items of ", make("q", {}, rows[place]), " in ", swatch(columns[column]), make("q", {}, nameOf(columns[column])))))));
 }
 
 const WIDE = 260, TALL = 100, RIGHT = 36;  // of one chart, in its own units

@@ -1,6 +1,6 @@
 // Clips: an item as a strip of frames in one picture, of which a window shows one. Playing moves the strip behind it.
 
-const SPEED = 8, ROUNDS = 2;  // frames a second, and times from the first to the last: short clips must not flicker
+const SPEED = 8, ROUNDS = 2;  // at most: frames per second, and rounds per second, as short clips must not flicker
 const CALM = matchMedia("(prefers-reduced-motion: reduce)");
 
 // A window on one frame, first the middle one: it fills a square, or has the shape of the frame.
@@ -57,7 +57,7 @@ function enliven(tile, item) {
   return tile;
 }
 
-// When a frame was, in minutes and seconds as short as the clip allows; or which it was, where speed is not known.
+// The time of a frame, in minutes and seconds as short as the clip allows; its number where the speed is not known.
 function moment(frame, total) {
   const { fps } = data.clips, last = total / fps;
   if (!fps) return `#${count(frame + 1)}`;
@@ -74,7 +74,7 @@ function frameStrip(item, attributes = null) {
       clip(item, "", true, place), make("small", {}, moment(frame, total)))));
 }
 
-// The clip in the tip; for readers who asked for less motion, its frames.
+// The clip in the tip; its frames for readers who prefer reduced motion.
 function tipClip(item) {
   if (CALM.matches && data.clips.items[item][0].length > 1) return frameStrip(item);
   const box = clip(item, "", true);

@@ -17,15 +17,15 @@ from novakind.modality.display import Clips
 
 CARD_BYTES = 3_900_000  # of all strips on cards
 MAP_BYTES = 3_000_000  # of strips that only the map shows
-STILL_BYTES = 400_000  # of single frames on the map, where that is spent
+STILL_BYTES = 400_000  # of single frames on the map, once that is spent
 TINY = 32  # pixels of the longer side; smaller frames are enlarged, each pixel staying a square
 TRIED = 12  # items that are drawn to choose a size
-SLACK = 0.9  # the part of a budget that they may promise to fill
+SLACK = 0.9  # the part of a budget that their estimate may fill
 
 
 @dataclass(frozen=True)
 class Size:
-    """How a strip is drawn: at most so many frames, the longer side of each in pixels, and the quality of WebP."""
+    """How a strip is drawn: the most frames, the longer side of each in pixels, and the quality of WebP."""
 
     frames: int
     side: int
@@ -90,7 +90,7 @@ def read(clips: Clips, item: int) -> Row | None:
 
 
 def fitting(clips: Clips, items: list[int], sizes: tuple[Size, ...], budget: int) -> Size:
-    """The first size at which the items should keep the budget, judged by some of them; the last one if none does."""
+    """The first size at which the items should fit the budget, judged by some of them; the last one if none does."""
     tried = [read(clips, item) for item in items[:: math.ceil(len(items) / TRIED) or 1]]
     rows = [row[:, picked(row.shape[1], max(size.frames for size in sizes))] for row in tried if row is not None]
     for size in sizes[:-1]:
@@ -101,7 +101,7 @@ def fitting(clips: Clips, items: list[int], sizes: tuple[Size, ...], budget: int
 
 
 def picked(total: int, wanted: int) -> list[int]:
-    """At most `wanted` of so many frames, evenly from the first to the last; a single one is from the middle."""
+    """At most `wanted` of `total` frames, evenly from the first to the last; a single one is from the middle."""
     if wanted == 1:
         return [total // 2]
     return np.linspace(0, total - 1, min(total, wanted)).round().astype(int).tolist()

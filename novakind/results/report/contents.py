@@ -25,23 +25,30 @@ CARD_PICTURES = 720  # over all categories; with more than 30 of them each shows
 EPOCHS = 1_000  # points of a curve
 
 MEASURES = {
-    "known_acc": ("Known classes recognised", "share of items of known classes that got their own class"),
+    "known_acc": ("Accuracy on known classes", "share of the items of known classes that were given the right class"),
     "novel_acc": (
-        "New categories right",
-        "share of new items that got the category of their class, categories and classes matched one to one",
+        "Accuracy on novel classes",
+        "share of the items of novel classes that are in the right new category; "
+        "each new category stands for one novel class, matched as well as possible",
     ),
-    "novel_nmi": ("New categories, NMI", "information shared by new categories and true classes: 0 none, 1 all"),
-    "novel_ari": ("New categories, ARI", "pairs of new items rightly put together or apart: 0 chance, 1 all"),
+    "novel_nmi": (
+        "NMI on novel classes",
+        "normalized mutual information of categories and novel classes: 0 = unrelated, 1 = the same groups",
+    ),
+    "novel_ari": (
+        "ARI on novel classes",
+        "adjusted Rand index, how many pairs of items are rightly together or apart: 0 = by chance, 1 = all of them",
+    ),
 }
 SPLITS = {"train": "training items", "val": "validation items", "test": "test items, never trained on"}
 PROTOCOLS = {
-    "agnostic": "choosing among all categories, known and new",
-    "aware": "told beforehand which items are known and which are new",
+    "agnostic": "task-agnostic: each item may go to any known class or new category",
+    "aware": "task-aware: items of known classes may go to known classes only, the others to new categories only",
 }
 
 
 def contents(run: Path, shown: Display) -> dict[str, Any]:
-    """Everything the page needs of a finished run."""
+    """Everything the page shows of a finished run."""
     discovery = Discovery.load(run)
     results = json.loads((run / "results.json").read_text(encoding="utf-8"))
     examples = max(2, min(12, CARD_PICTURES // (2 * max(len(discovery.names), 1))))
@@ -49,7 +56,7 @@ def contents(run: Path, shown: Display) -> dict[str, Any]:
     on_cards = [item for category in categories for item in (*category["typical"], *category["doubtful"])]
     on_map = sample(discovery.category, MAP_POINTS)
     points, method = project(discovery.embedding[on_map])
-    # the pictures of the map run out somewhere: at random, not in one category or at one end of the collection
+    # not every point of the map can have a picture: leave out random ones, not one category or the last items
     shuffled = np.random.default_rng(0).permutation(on_map).tolist()
     items = sorted({*on_cards, *on_map.tolist()})
     pictures, films, signals = {}, None, None
@@ -85,7 +92,7 @@ def contents(run: Path, shown: Display) -> dict[str, Any]:
 
 
 def describe(category: Category, shown: int) -> dict[str, Any]:
-    """A category's card, with `shown` items of either kind."""
+    """A category's card, with `shown` typical and `shown` doubtful items."""
     return {
         "id": category.id,
         "name": category.name,
@@ -101,7 +108,7 @@ def describe(category: Category, shown: int) -> dict[str, Any]:
 
 
 def describe_item(discovery: Discovery, item: int) -> dict[str, Any]:
-    """One item and its five likeliest categories, as [id, probability]."""
+    """One item and its five most likely categories, as [id, probability]."""
     probability = np.exp(discovery.logp[item].astype(np.float64))
     best = np.argsort(-probability, kind="stable")[:5]
     return {
@@ -115,18 +122,17 @@ def describe_item(discovery: Discovery, item: int) -> dict[str, Any]:
 
 
 def explain(name: str, value: Any, by: str = "") -> dict[str, Any]:
-    """A metric in plain words: what is measured, on which items (kept apart `by` what), under which protocol."""
+    """A metric in plain words: what is measured, on which items (split `by` what), under which protocol."""
     measure, split, protocol = [*name.split("/"), "", ""][:3]
     title, meaning = MEASURES.get(measure, (name, ""))
     apart = f"split {'at random' if by == 'random' else f'by {by}'}" if by not in ("", "official") else by
-    where = ", ".join(
-        filter(None, (SPLITS.get(split, split), apart if split == "test" else "", PROTOCOLS.get(protocol, protocol)))
-    )
+    items = ", ".join(filter(None, (SPLITS.get(split, split), apart if split == "test" else "")))
+    where = "; ".join(filter(None, (items, PROTOCOLS.get(protocol, protocol))))
     return {"key": name, "title": title, "meaning": meaning, "where": where, "value": value}
 
 
 def confusion(discovery: Discovery) -> dict[str, Any] | None:
-    """Counts of true class by category, matches on the diagonal, over the items that no label helped to place.
+    """Counts of true class by category, matches on the diagonal, over the items whose label was not used in training.
 
     Those are the unlabeled ones and all of the validation and test parts; where there are none, all items are counted.
     """
@@ -171,7 +177,7 @@ def curves(path: Path) -> dict[str, Any]:
 
 
 def number(value: Any) -> float | str | None:
-    """Five digits of a number; what is not finite becomes its name, which JSON can carry."""
+    """Five digits of a number; what is not finite becomes its name, which JSON can hold."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(f"{value:.5g}") if math.isfinite(value) else str(value)

@@ -12,7 +12,7 @@ SEED = 0
 
 
 def sample(category: Int[np.ndarray, " items"], limit: int) -> Int[np.ndarray, " chosen"]:
-    """At most `limit` items, the same ones every time, every category with an equal share as far as its items go."""
+    """At most `limit` items, the same ones every time, equally many of each category that has enough."""
     if len(category) <= limit:
         return np.arange(len(category))
     rng = np.random.default_rng(SEED)

@@ -6,7 +6,7 @@ const REACH = [0, 1].map(axis => Math.max(1e-3, ...data.map.points.map(point => 
 const FINGERS = new Map();  // pointers that are down
 let dragged = false;
 
-// True classes take the colours of the categories that match them, so that agreement looks alike in both views.
+// True classes take the colours of the categories that match them, so that agreement has the same colour in both views.
 function truthColour(name) {
   const place = data.truth.indexOf(name), matched = data.confusion?.columns[place];
   return place < 0 ? "#8b93a1" : matched == null ? hue(data.categories.length + place) : colour(matched);
@@ -218,8 +218,8 @@ function drawSection() {
   const { items, method } = data.map;
   reveal("map", items.length > 0);
   const whole = items.length === data.items ? `All ${plural(items.length, "item", "items")}`
-    : `${count(items.length)} of ${count(data.items)} items, an equal share of each category`;
-  $("map-sub").textContent = `${whole}, placed by ${method}: neighbours look alike to the model.`;
+    : `${count(items.length)} of ${count(data.items)} items, equally many of each category where it has enough`;
+  $("map-sub").textContent = `${whole}, placed by ${method}: items that are close together look similar to the model.`;
   canvas.setAttribute("aria-label", `Map of ${count(items.length)} items. Arrow keys move it, plus and minus zoom, 0 resets.`);
   const choices = data.truth ? [["category", "By category"], ["truth", "By true class"]] : [];
   $("map-colour").replaceChildren(...choices.map(([by, text]) => make("button", {

@@ -1,6 +1,6 @@
 // The page: its data, the parts that all sections share, the header, the settings and the viewer of one item.
 // All text goes in by textContent, so that no name or path can become markup. Sections draw from `data` alone and can be
-// drawn again after a change of it: draw() is all that an editor needs to call.
+// drawn again after it changes: an editor only needs to call draw().
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = id => document.getElementById(id);
@@ -22,7 +22,7 @@ function hue(place) {
   return `rgb(${parts.map(part => Math.round(part + (255 - part) / 4)).join(" ")})`;
 }
 
-// New categories take the first colours: they are what one came to see.
+// New categories take the first colours: they matter most.
 function colour(id) {
   const found = data.categories.length - data.known;
   return hue(id >= data.known ? id - data.known : found + id);
@@ -67,8 +67,7 @@ function swatch(id) {
   return make("i", { class: "dot", style: `--dot: ${colour(id)}`, "aria-hidden": "true" });
 }
 
-// A picture of the item, its clip or its signal; without one, its likeliest categories as bars: the same shape means the
-// same doubt.
+// A picture of the item, its clip or its signal; without one, its most likely categories as bars.
 function picture(item, alt) {
   const source = data.pictures[item];
   if (data.signals?.items[item]) return sparkline(item, alt);
@@ -109,7 +108,7 @@ function fillTip(tip, item) {
       make("strong", {}, swatch(row.category), nameOf(row.category), make("span", {}, percent(row.top[0][1]))),
       make("span", {}, secondChoice(row)),
       row.label && make("span", {}, `labeled ${row.label}`),
-      row.truth && make("span", {}, `truly ${row.truth}`),
+      row.truth && make("span", {}, `true class ${row.truth}`),
       make("code", {}, row.path)));
 }
 
@@ -177,7 +176,7 @@ function drawHeader() {
     .find(metric => metric && metric.value != null)).filter(Boolean);
   const tiles = [
     ["Items", count(data.items), labeled ? `${count(labeled)} of them labeled` : "none labeled"],
-    ["New categories", count(found.length), `beside ${plural(data.known, "known class", "known classes")}`],
+    ["New categories", count(found.length), `in addition to ${plural(data.known, "known class", "known classes")}`],
     ...headline.map(metric => [metric.title, metricText(metric), metric.where, metric.key]),
     ["Minutes", data.minutes == null ? "–" : data.minutes.toFixed(data.minutes < 10 ? 1 : 0), "of training"],
     ...(data.skipped ? [["Skipped files", count(data.skipped), "could not be read; listed in skipped.csv"]] : []),

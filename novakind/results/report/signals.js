@@ -141,8 +141,8 @@ function signalChart({ lines, low, high, length, scales, example }, title, wante
       make("span", {}, rate ? "time in seconds" : "time in samples")));
 }
 
-// What is typical of a category over time: the mean of its items, the band that holds the middle of them, and one item:
-// where items are not in step the mean is flat, and only a single one has the shape.
+// What is typical of a category over time: the mean of its items, the band that holds the middle of them, and one item,
+// since the mean is flat where items are not aligned in time.
 function typicalSignal({ id, name, typical }) {
   const found = data.signals?.categories[id];
   if (!found) return null;
@@ -150,7 +150,7 @@ function typicalSignal({ id, name, typical }) {
   const whose = total === 1 ? "its only item" : items < total ? `${count(items)} of its items` : "all its items";
   const [span, ...packed] = data.signals.items[typical[0]] ?? [];
   const example = span && total > 1 ? { length: span, lines: unpack(packed) } : null;
-  const all = `Thick: mean of ${whose}. Band: the middle 80 %.${example ? " Thin: the most typical item." : ""}`;
+  const all = `Thick line: mean of ${whose}. Band: the middle 80 %.${example ? " Thin line: the most typical item." : ""}`;
   const { hidden, panels } = data.signals, chart = { lines: mean, low, high, length, scales, example };
   return make("figure", { class: "typical-signal" },
     signalChart(chart, `${name}: typical signal over time`, 3),

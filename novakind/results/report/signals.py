@@ -1,4 +1,4 @@
-"""Time series for the page: each item's signal in a few bytes, each category's typical course, and common scales."""
+"""Time series for the page: each item's signal in a few bytes, each category's typical signal, and common scales."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from novakind.modality.display import Signals
 POINTS = 60  # of a line
 CHANNELS = 9  # that are shown
 TOGETHER = 4  # channels in one panel
-MEMBERS = 200  # items that a category's course is made of
-SAMPLES = 1_200  # of an item that go into that course
+MEMBERS = 200  # items that a category's typical signal is made of
+SAMPLES = 1_200  # of an item that go into that signal
 GAP = 255  # the byte of a value that is missing
 ABSURD = 1e150  # values beyond count as missing: their squares would overflow
 WEAK = 8  # a category that fills less than this part of the common scale is enlarged
@@ -32,7 +32,7 @@ PerChannel = Float[np.ndarray, " channels"]
 
 @dataclass(frozen=True)
 class Course:
-    """What a category's items are like over time, and between which values each channel of theirs stays."""
+    """What a category's items are like over time, and the range of each of their channels."""
 
     items: int  # that it is made of
     total: int  # that the category has
@@ -85,7 +85,7 @@ def read(signals: Signals, item: int) -> Float[np.ndarray, "channels time"] | No
 
 
 def outline(row: Float[np.ndarray, "channels time"]) -> Lines:
-    """At most POINTS values that keep every peak: the least and the greatest of each stretch of time, as they came."""
+    """At most POINTS values that keep every peak: the least and the greatest of each time interval, in their order."""
     channels, time = row.shape
     if time <= POINTS:
         return row
@@ -109,7 +109,7 @@ def pack(lines: Lines) -> tuple[list[float], list[float], str]:
 
 
 def short(low: float, high: float) -> tuple[float, float]:
-    """Both as exactly as a drawing between them needs, which makes them short as text."""
+    """Both rounded to the precision that a drawing between them needs, which makes them short as text."""
     if not high > low:
         return low, high
     places = 3 - math.floor(math.log10(high - low))
@@ -215,7 +215,7 @@ def scales(names: list[str], courses: dict[int, Course]) -> dict[str, Any]:
 
 
 def span(low: PerChannel, high: PerChannel) -> list[float]:
-    """A scale on which all the channels have their place and a little air."""
+    """A scale that holds all the channels and a small margin."""
     if np.isnan(low).all():
         return [-1.0, 1.0]
     least, greatest = float(np.nanmin(low)), float(np.nanmax(high))

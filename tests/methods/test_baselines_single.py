@@ -1,4 +1,4 @@
-"""The rivals that need no pairs of items: each loss against its formula written out, then whole runs on blobs."""
+"""The baselines that need no pairs of items: each loss against its formula written out, then whole runs on blobs."""
 
 import math
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from rivals import DIM, KNOWN, NOVEL, PRIOR, make_batch, make_model
+from baselines import DIM, KNOWN, NOVEL, PRIOR, make_batch, make_model
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA
@@ -39,9 +39,9 @@ def test_negative_learning_by_hand():
     probs = torch.tensor([[0.2, 0.3, 0.5], [0.0, 0.1, 0.9]])
     literal = -(math.log(0.8) + math.log(0.7) + math.log(1.0) + math.log(0.9)) / 2
     assert negative_learning(probs.log(), 2).item() == pytest.approx(literal, rel=1e-5)
-    sure = torch.tensor([[0.0, -200.0, -200.0]], requires_grad=True)  # certain of a known class, and yet it can learn
-    loss = negative_learning(torch.log_softmax(sure, 1), 1)
-    (gradient,) = torch.autograd.grad(loss, sure)
+    certain = torch.tensor([[0.0, -200.0, -200.0]], requires_grad=True)  # of a known class, but it can still learn
+    loss = negative_learning(torch.log_softmax(certain, 1), 1)
+    (gradient,) = torch.autograd.grad(loss, certain)
     assert loss.item() == pytest.approx(200 - math.log(2))
     torch.testing.assert_close(gradient, torch.tensor([[1.0, -0.5, -0.5]]))
 
@@ -116,7 +116,7 @@ def test_supcon_learns_from_labels_alone():
 
 
 def blobs(known: int = 3, novel: int = 3, items: int = 480) -> Collection:
-    """Well separated vectors whose last `novel` classes are hidden."""
+    """Well separated vectors; the last `novel` classes are unlabeled."""
     X, truth = make_blobs(items, 16, centers=known + novel, cluster_std=2.0, random_state=1)
     collection = from_arrays(X, np.where(truth < known, truth, -1), "blobs")
     names = tuple(str(number) for number in range(known + novel))
@@ -129,7 +129,7 @@ def raw(collection: Collection) -> np.ndarray:
 
 
 def found(collection: Collection, config: Config) -> tuple[Model, np.ndarray]:
-    """The model, and the clusters that it gives to the unlabeled items when told that they are novel."""
+    """The model, and its task-aware clusters of the unlabeled items."""
     model, _, history = fit(collection, part(collection, 0.0, 0.0), config)
     assert history == []
     logp = predict(model, collection.items)[1]

@@ -1,4 +1,4 @@
-"""The rivals of several stages, part by part: their losses by hand."""
+"""The baselines of several stages, part by part: their losses by hand."""
 
 import math
 
@@ -72,9 +72,9 @@ def test_kcl_by_hand():
                 loss += (d if similar[i, j] else max(0.0, 2 - d)) / 4
     method = KCL(Config(novel=3), PRIOR)
     assert method.pair_loss(first, second, similar).item() == pytest.approx(loss, rel=1e-5)
-    sure, other = logs((1 - 1e-6, 1e-6)), logs((1e-6, 1 - 1e-6))  # farther apart than the margin
-    assert method.pair_loss(sure, other, torch.tensor([[False]])).item() == 0
-    assert method.pair_loss(sure, sure, torch.tensor([[True]])).item() == pytest.approx(0, abs=1e-6)
+    certain, other = logs((1 - 1e-6, 1e-6)), logs((1e-6, 1 - 1e-6))  # farther apart than the margin
+    assert method.pair_loss(certain, other, torch.tensor([[False]])).item() == 0
+    assert method.pair_loss(certain, certain, torch.tensor([[True]])).item() == pytest.approx(0, abs=1e-6)
 
 
 def test_kcl_holds_the_other_item_fixed():
