@@ -239,7 +239,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--losses", action="store_true")
     options = parser.parse_args()
-    keep_memory()  # as fit() does
+    keep_memory()  # as the command line does
     if options.losses:
         show("losses", losses_of_many(options.rounds))
         return

@@ -1,4 +1,15 @@
-"""The exceptions that novakind raises for what its user can mend."""
+"""The exceptions that novakind raises for what its user can mend, and the same sentences in the words of Python."""
+
+from __future__ import annotations
+
+import re
+
+OPTION = re.compile(r"(?<![^\s(])--(?P<name>[a-z][a-z0-9_.-]*[a-z0-9])(?:[ =](?P<value>[^\s:;)]*[^\s:;).,]))?")
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-?inf|nan|True|False|None")
+HELP = ("novakind discover --help-all", "the fields of novakind.config.Config")
+OWN = {"novel": "n_novel", "seed": "random_state", "epochs": "epochs", "prior": "prior", "encoder": "encoder"}
+OWN |= {"preset": "preset"}
+WORDED = ("prior", "encoder", "encoder_weights", "preset", "device", "method", "pair", "head", "steps", "optim.name")
 
 
 class UserError(ValueError):
@@ -7,3 +18,27 @@ class UserError(ValueError):
 
 class UnreadableError(Exception):
     """A file that cannot be decoded; the message says why."""
+
+
+def as_arguments(sentence: str) -> str:
+    """The options of the command line in a sentence as the arguments of `Discoverer`.
+
+    --novel 5 becomes n_novel=5, --optim.lr 0.1 settings={"optim.lr": 0.1}, --no-flips settings={"flips": False}.
+    """
+    return OPTION.sub(_as_argument, sentence.replace(*HELP))
+
+
+def _as_argument(found: re.Match[str]) -> str:
+    name, value = found["name"].replace("-", "_"), found["value"] or ""
+    rest = found[0].removeprefix(f"--{found['name']}")
+    if name.startswith("no_"):
+        return f'settings={{"{name.removeprefix("no_")}": False}}{rest}'
+    if NUMBER.fullmatch(value) or value[:1] == "'":
+        rest = ""
+    elif value and name in WORDED:
+        value, rest = f'"{value}"', ""
+    else:  # the next word of the sentence
+        value = ""
+    if name in OWN:
+        return OWN[name] + (f"={value}" if value else "") + rest
+    return f'settings={{"{name}": {value or "..."}}}{rest}'

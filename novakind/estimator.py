@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import copy
+import math
 import numbers
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted
+import torch
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
 from novakind.config import Config, starting, starting_reading
-from novakind.data.collection import Collection, from_arrays
+from novakind.data.collection import as_labels, class_values, from_arrays, known_classes, with_new
 from novakind.data.split import part, standardise
 from novakind.disk import write_atomic
-from novakind.errors import UserError
+from novakind.errors import UserError, as_arguments
 from novakind.modality import Kind, from_array
 from novakind.model import load_model, predict, to_bytes
 from novakind.progress import Reporter
@@ -24,9 +30,25 @@ from novakind.results.predict import fitting_rows
 from novakind.settings import change, settings_of
 from novakind.training.loop import fit
 
+ARGUMENTS = {"novel": "n_novel", "prior": "prior", "encoder": "encoder", "epochs": "epochs", "seed": "random_state"}
 
-class Discoverer(ClusterMixin, BaseEstimator):
+
+@contextmanager
+def speaking_python() -> Iterator[None]:
+    """Whatever is refused within is refused in the words of Python: novakind's messages are the command line's."""
+    try:
+        yield
+    except UserError as error:
+        error.args = (as_arguments(str(error)),)
+        raise
+
+
+class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Classifies the known classes and sorts unlabeled items into `n_novel` new ones.
+
+    To scikit-learn it is a clusterer that needs y, and a transformer. It is no classifier: the number of a new category
+    says nothing, so the accuracy that `score` of a classifier gives would be that of a guess, and searches and
+    ensembles that are made for classifiers would take the -1 of unlabeled items for a class.
 
     Parameters
     ----------
@@ -34,17 +56,20 @@ class Discoverer(ClusterMixin, BaseEstimator):
     prior : shares of the new categories, e.g. (0.5, 0.25, 0.25), or "uniform".
     preset : the settings that `settings` then changes: "auto" (those of the kind of data), "default", "glyphs",
         "sensors", "fast" or "paper".
-    settings : changes to the preset, by dotted name: {"objective.kl": 4, "head": "linear", "optim.lr": 0.05}.
-    encoder : a name, or any `nn.Module` that maps a batch to vectors.
-    epochs : passes over the unlabeled items; 0 chooses by the amount of data.
+    settings : changes to the preset, by dotted name: {"objective.kl": 4, "head": "linear", "optim.lr": 0.05}; not for
+        what has an argument of its own.
+    encoder : a name, or any `nn.Module` that maps a batch to vectors; "auto" leaves it to the preset.
+    epochs : passes over the unlabeled items; 0 leaves it to the preset, which mostly chooses by the amount of data.
     random_state : a number, or None for another run each time.
     verbose : show progress.
 
     Attributes
     ----------
     labels_ : the category of each item of X, an entry of `classes_`.
-    classes_ : the known classes as given in y, then the new ones: numbers that go on after the largest known one, or
-        "new-1", "new-2", ... where classes are strings.
+    classes_ : the known classes as given in y (truth values as 0 and 1), then the new ones: whole numbers that go on
+        after the largest known one, or "new-1", "new-2", ... where a class is a string.
+    feature_names_in_ : names of the columns of X, where it is a table that has them.
+    n_features_in_ : how many numbers the model sees of an item; of a grey picture too, three for each pixel.
     history_ : the loss terms and scores of each epoch.
     warnings_ : what novakind noticed during training, e.g. a collapse.
 
@@ -78,40 +103,56 @@ class Discoverer(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> Discoverer:
-        """X: vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: -1, None or "" is unlabeled."""
-        X, y = np.asarray(X), np.asarray(y)
+    @speaking_python()
+    def fit(self, X: Any, y: Any = None) -> Discoverer:
+        """X: vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: strings, numbers, truth values.
+
+        Unlabeled in y are -1, None, NaN, NA, "" and masked entries, whatever its type, and the string "-1", which is
+        what numpy makes of a -1 among strings.
+        All randomness comes from `random_state`; the global generators of torch and numpy are left as they were.
+        """
+        if y is None:
+            raise UserError(
+                "Discoverer requires y to be passed, but the target y is None: give the known classes, and -1 for "
+                "unlabeled items"
+            )
+        table, X, y = X, as_array(X), as_labels(y)
         reading, config = self._settings(type(from_array(X)[1]))
         collection = from_arrays(X, y, reading=reading)
+        check_labels(collection.labels)
+        validate_data(self, table, skip_check_array=True)
         split = part(collection, config.val, 0.0)
         encoder = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else None
-        with Reporter(quiet=not self.verbose) as report:
+        with Reporter(quiet=not self.verbose) as report, torch_state_restored():
             fitted = fit(standardise(collection, split), split, config, None, report, encoder)
-        self.model_, self.warnings_, self.history_ = fitted
-        self.classes_ = new_classes(y, collection, self.model_.card.categories)
-        self.n_features_in_ = int(np.prod(X.shape[1:]))
-        self.labels_ = self.predict(X)
+        self.model_, warnings, self.history_ = fitted
+        self.warnings_ = [as_arguments(warning) for warning in warnings]
+        for line in self.history_:
+            line |= {"warning": as_arguments(line["warning"])} if "warning" in line else {}
+        card = self.model_.card
+        self.classes_ = with_new(known_classes(y)[1], card.categories[card.known :])
+        self.n_features_in_ = math.prod(self.model_.modality.shape)
+        arrays = {"classes": self.classes_.tolist(), "dtype": self.classes_.dtype.str}
+        arrays |= {"features": list(self.feature_names_in_)} if hasattr(self, "feature_names_in_") else {}
+        self.model_.card = replace(card, arrays=arrays)
+        self.labels_ = self.predict(table)
         return self
 
-    def predict(self, X: np.ndarray) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """The most probable of all known and new classes."""
         best = self._outputs(X)[1].argmax(1)
         return self.classes_[best]
 
-    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities in the order of `classes_`."""
         return np.exp(self._outputs(X)[1])
 
-    def transform(self, X: np.ndarray) -> np.ndarray:
+    def transform(self, X: Any) -> np.ndarray:
         """Embeddings."""
         return self._outputs(X)[0]
 
-    def fit_predict(self, X: np.ndarray, y: np.ndarray | None = None, **kwargs: Any) -> np.ndarray:
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """fit(X, y).labels_"""
-        if y is None:
-            raise UserError(
-                "fit_predict needs y with the known classes and -1 for unlabeled items: give fit_predict(X, y)"
-            )
         return self.fit(X, y).labels_
 
     def save(self, path: str | Path) -> None:
@@ -120,70 +161,121 @@ class Discoverer(ClusterMixin, BaseEstimator):
         write_atomic(Path(path), to_bytes(self.model_))
 
     @classmethod
+    @speaking_python()
     def load(cls, path: str | Path, encoder: nn.Module | None = None) -> Discoverer:
         """A fitted Discoverer from `save`, or from a run folder."""
         file = Path(path) / "model.safetensors" if Path(path).is_dir() else Path(path)
-        model = load_model(file, encoder)
-        names, known = model.card.categories, model.card.known
+        model = load_model(file, copy.deepcopy(encoder))
+        names, known, arrays = model.card.categories, model.card.known, model.card.arrays
         loaded = cls(n_novel=len(names) - known)
         loaded.model_ = model
-        loaded.classes_ = class_values(names, known)
-        loaded.n_features_in_ = int(np.prod(model.modality.shape))
+        loaded.classes_ = np.array(arrays["classes"], dtype=arrays["dtype"]) if arrays else class_values(names, known)
+        loaded.n_features_in_ = math.prod(model.modality.shape)
+        if arrays and "features" in arrays:
+            loaded.feature_names_in_ = np.array(arrays["features"], dtype=object)
         return loaded
 
     def _settings(self, kind: Kind) -> tuple[Any, Config]:
         """How items are read, and all other settings: the preset of this kind of data with what is asked for."""
-        prior = self.prior if isinstance(self.prior, str) else ",".join(repr(float(share)) for share in self.prior)
-        encoder = self.encoder if isinstance(self.encoder, str) else "auto"
+        if not isinstance(self.n_novel, numbers.Integral) or isinstance(self.n_novel, bool):
+            raise UserError(f"n_novel={self.n_novel!r} is no whole number: give the number of new categories")
+        if not isinstance(self.encoder, str | nn.Module):
+            raise UserError(f"encoder={self.encoder!r} is no encoder: give a name or an nn.Module")
         reading, config = starting_reading(kind, self.preset), starting(kind, self.preset)
-        asked = {"novel": self.n_novel, "prior": prior, "encoder": encoder, "seed": self._seed()}
-        asked |= {"epochs": self.epochs} if self.epochs else {}
-        for name, value in (asked | (self.settings or {})).items():
+        asked = {"novel": self.n_novel, "prior": as_shares(self.prior), "seed": as_seed(self.random_state)}
+        asked |= {"epochs": self.epochs} if self.epochs != 0 else {}
+        asked |= {"encoder": self.encoder} if isinstance(self.encoder, str) and self.encoder != "auto" else {}
+        for name, value in (asked | check_settings(self.settings)).items():
             if name in settings_of(kind.Reading):
                 reading = change(reading, name, value)
             else:
                 config = change(config, name, value)
         return reading, config
 
-    def _seed(self) -> int:
-        """A number from whatever `random_state` is."""
-        seed = self.random_state
-        if seed is None:
-            return int(np.random.default_rng().integers(2**31))
-        if isinstance(seed, np.random.RandomState):
-            return int(seed.randint(2**31))
-        if isinstance(seed, np.random.Generator):
-            return int(seed.integers(2**31))
-        if not isinstance(seed, numbers.Integral):
-            raise UserError(f"random_state={seed!r} is no seed: give a whole number, a numpy generator, or None")
-        return int(seed)
-
-    def _outputs(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    @speaking_python()
+    def _outputs(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self, "model_")
-        rows = fitting_rows(np.asarray(X), self.model_, "X")
-        return predict(self.model_, rows)
+        array = as_array(X)
+        if array.ndim == 2 and array.size:
+            try:
+                validate_data(self, X, reset=False, skip_check_array=True)
+            except ValueError as error:  # other names or another number of columns
+                raise UserError(str(error)) from None
+        return predict(self.model_, fitting_rows(array, self.model_, "X"))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.model_.card.dim
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
 
 
-def new_classes(y: np.ndarray, collection: Collection, names: tuple[str, ...]) -> np.ndarray:
-    """The known classes as y has them, then new ones: numbers that go on after the largest known one, or `names`."""
-    known: list[Any] = [None] * len(collection.classes)
-    for value, label in zip(y.tolist(), collection.labels.tolist(), strict=True):
-        if label >= 0:
-            known[label] = value
-    if all(isinstance(value, (int, float)) for value in known):
-        return np.array([*known, *following(max(known), len(names) - len(known))])
-    return np.array([*known, *names[len(known) :]])
+def check_labels(labels: np.ndarray) -> None:
+    if not (labels >= 0).any():
+        raise UserError(
+            "y labels no item, but novakind learns what a class is from known ones: give some items their class"
+        )
+    if not (labels < 0).any():
+        raise UserError(
+            "y labels every item, so there is nothing to discover: give -1 to the items that are to be sorted"
+        )
 
 
-def following(largest: float, count: int) -> range:
-    """The next whole numbers; never -1, which means unlabeled."""
-    first = max(int(largest) + 1, 0)
-    return range(first, first + count)
+def check_settings(settings: Any) -> dict[str, Any]:
+    """Settings by name, none of which an argument decides."""
+    if settings is None:
+        return {}
+    if not isinstance(settings, Mapping):
+        raise UserError(f'settings={settings!r} is no dict: give settings by their names, e.g. {{"optim.lr": 0.05}}')
+    for name in settings:
+        if name in ARGUMENTS:
+            raise UserError(
+                f"settings={{{name!r}: {settings[name]!r}}} has an argument of its own, and both cannot hold: "
+                f"give {ARGUMENTS[name]}={settings[name]!r} instead"
+            )
+    return dict(settings)
 
 
-def class_values(names: tuple[str, ...], known: int) -> np.ndarray:
-    """Class names as numbers where all known ones are whole numbers."""
-    if all(name.lstrip("-").isdigit() for name in names[:known]):
-        numbers = [int(name) for name in names[:known]]
-        return np.array([*numbers, *following(max(numbers), len(names) - known)])
-    return np.array(names)
+def as_seed(random_state: Any) -> int:
+    """A seed from what scikit-learn takes for one."""
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state)
+    raise UserError(f"random_state={random_state!r} is no seed: give a whole number, a numpy generator, or None")
+
+
+def as_shares(prior: Any) -> str:
+    """A prior as the settings hold it."""
+    if isinstance(prior, str):
+        return prior
+    try:
+        return ",".join(repr(float(share)) for share in prior)
+    except (TypeError, ValueError):
+        raise UserError(f'prior={prior!r} is no prior: give "uniform", or shares such as (0.5, 0.25, 0.25)') from None
+
+
+def as_array(X: Any) -> np.ndarray:
+    """X as it is, or as the array that it stands for; a value that is masked becomes NaN."""
+    if issparse(X):
+        raise UserError("X is sparse, but novakind takes dense arrays only: give X.toarray()")
+    if isinstance(X, np.ma.MaskedArray):
+        return np.ma.filled(X.astype(np.float64), np.nan) if np.ma.is_masked(X) else X.data
+    try:
+        return np.asarray(X)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UserError(f"X cannot be made an array ({error}): give rows of equal length") from None
+
+
+def torch_state_restored() -> AbstractContextManager[None]:
+    """A training seeds torch's global generators, but those belong to whoever calls it."""
+    return torch.random.fork_rng([torch.cuda.current_device()] if torch.cuda.is_available() else [])

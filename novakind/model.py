@@ -35,25 +35,37 @@ class Card:
     categories: tuple[str, ...]
     """Names of all K categories: the known classes, then new-1, new-2, ..."""
     modality: dict[str, Any]
+    arrays: dict[str, Any] | None = None
+    """What `Discoverer.load` gives back as it was: the "classes" and their "dtype", "features" by name."""
 
 
 class Model(nn.Module):
     """x -> embedding e = h(f(x)), linear without activation -> log-probabilities of K classes.
 
-    `extra` holds whatever modules a method adds; they are trained and saved with the rest.
+    `extra` holds whatever modules a method adds; they are trained and saved with the rest. What a user has frozen in a
+    custom encoder stays as it is, the statistics of its batch normalisation too: `frozen` names it.
     """
 
     def __init__(self, card: Card, encoder: nn.Module | None = None) -> None:
         super().__init__()
         self.card = card
         self.modality: Modality = from_settings(card.modality)
-        self.encoder = encoder if encoder is not None else encoders.build(card.encoder, seen_shape(self.modality))
-        self.embed = nn.Linear(width(self.encoder, seen_shape(self.modality)), card.dim)
+        shape = seen_shape(self.modality)
+        self.encoder: Any = encoder if encoder is not None else encoders.build(card.encoder, shape)
+        self.frozen = frozen_parts(self.encoder)
+        self.embed = nn.Linear(self.encoder.dim if encoder is None else width(encoder, shape), card.dim)
         self.head = HEADS[card.head](card.dim, len(card.categories), card.tau)
         self.extra = nn.ModuleDict()
         for weight in self.parameters():
             if weight.ndim == 4:  # filters of pictures; for those of videos no layout is faster
                 weight.data = weight.data.contiguous(memory_format=torch.channels_last)
+
+    def train(self, mode: bool = True) -> Model:
+        """As every module's, but what is frozen stays in eval mode."""
+        super().train(mode)
+        for name in self.frozen:
+            self.get_submodule(name).training = False
+        return self
 
     def embedding(self, x: Tensor) -> Float[Tensor, "batch dim"]:
         return self.embed(self.encoder(x))
@@ -78,18 +90,57 @@ def seen_shape(modality: Modality) -> tuple[int, ...]:
     return tuple(modality.normalise(modality.collate(blank)).shape[1:])
 
 
+def frozen_parts(encoder: nn.Module) -> frozenset[str]:
+    """Names in the model of what was frozen: modules without a weight that learns, in eval mode, and their parts."""
+    frozen: set[str] = set()
+    for name, module in encoder.named_modules(prefix="encoder"):
+        weights = list(module.parameters())
+        if weights and not module.training and not any(weight.requires_grad for weight in weights):
+            frozen |= {inner for inner, part in module.named_modules(prefix=name) if not part.training}
+    return frozenset(frozen)
+
+
 def width(encoder: nn.Module, shape: tuple[int, ...]) -> int:
-    """How many numbers the encoder gives for an item of this shape: its `dim`, or measured."""
-    if isinstance(dim := getattr(encoder, "dim", None), int):
-        return dim
-    with torch.no_grad():
-        outputs = encoder.eval()(torch.zeros(2, *shape))
-    encoder.train()
-    if outputs.ndim != 2:
+    """How many numbers the encoder gives for an item of this shape, found out with two blank ones."""
+    outputs = blank_outputs(encoder, shape)
+    dim = getattr(encoder, "dim", None)
+    if not isinstance(outputs, Tensor):
         raise UserError(
-            f"the encoder gives outputs of shape {tuple(outputs.shape)}, but one vector per item is needed: pool them"
+            f"the encoder returns a {type(outputs).__name__}, but a tensor with one vector per item is needed: "
+            "wrap it in a module that returns the vectors alone"
+        )
+    if outputs.ndim != 2 or len(outputs) != 2:
+        raise UserError(
+            f"the encoder gives outputs of shape {tuple(outputs.shape)} for two items, but one vector per item is "
+            "needed: pool or flatten them"
+        )
+    if outputs.dtype != torch.float32:
+        raise UserError(f"the encoder gives {outputs.dtype}, but torch.float32 is needed: convert it with .float()")
+    if isinstance(dim, int) and dim != outputs.shape[1]:
+        raise UserError(
+            f"the encoder has dim = {dim} but gives {outputs.shape[1]} numbers per item: set its dim to "
+            f"{outputs.shape[1]}, or leave it out"
         )
     return outputs.shape[1]
+
+
+@torch.no_grad()
+def blank_outputs(encoder: nn.Module, shape: tuple[int, ...]) -> Any:
+    """What the encoder makes of two blank items, in eval mode; neither its modes nor its statistics change."""
+    modes = {module: module.training for module in encoder.modules()}
+    weight = next(encoder.parameters(), torch.empty(0))
+    try:
+        return encoder.eval()(torch.zeros(2, *shape, device=weight.device))
+    except UserError:
+        raise
+    except Exception as error:  # whatever a module of the user's may raise
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise UserError(
+            f"the encoder does not take a batch of items of shape {shape} ({reason}): give one that does"
+        ) from error
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
 
 
 @torch.inference_mode()
@@ -140,5 +191,11 @@ def load_model(path: Path, encoder: nn.Module | None = None) -> Model:
     if card["encoder"] == CUSTOM and encoder is None:
         raise UserError(f"{path} was trained with a custom encoder: load it with Discoverer.load(path, encoder=...)")
     model = Model(Card(**{**card, "categories": tuple(card["categories"])}), encoder)
-    model.load_state_dict(tensors)
+    try:
+        model.load_state_dict(tensors)
+    except RuntimeError as error:
+        if encoder is None:
+            raise
+        reason = str(error).split("\n")[1].strip()
+        raise UserError(f"{path} holds other weights than this encoder ({reason}): give the one of the fit") from None
     return model.eval()

@@ -1,6 +1,7 @@
 """The scikit-learn face."""
 
 import doctest
+import re
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 import novakind.estimator
 from novakind import Discoverer
 from novakind.errors import UserError
+from novakind.modality.image import Image
 
 
 @pytest.fixture(scope="module")
@@ -54,12 +56,26 @@ def test_clone_pipeline_and_random_state(blobs):
     Discoverer(n_novel=2, epochs=1, random_state=np.random.RandomState(0), settings={"batch": 64}).fit(X, y)
 
 
+def test_the_callers_generators_are_left_as_they_were(blobs):
+    X, y, _ = blobs
+    torch.manual_seed(5)
+    before, numpy_before = torch.get_rng_state(), np.random.get_state()[1:]  # noqa: NPY002
+    found = Discoverer(n_novel=2, epochs=1, random_state=0, settings={"batch": 64, "method": "kmeans"}).fit(X, y)
+    found.predict_proba(X)
+    with pytest.raises(UserError):
+        Discoverer(n_novel=2, prior=(1, 2, 3), random_state=0).fit(X, y)
+    assert torch.equal(torch.get_rng_state(), before)
+    for one, other in zip(np.random.get_state()[1:], numpy_before, strict=True):  # noqa: NPY002
+        np.testing.assert_array_equal(one, other)
+
+
 def test_save_and_load(fitted, blobs, tmp_path):
     X, _, _ = blobs
     fitted.save(tmp_path / "model.safetensors")
     loaded = Discoverer.load(tmp_path / "model.safetensors")
     assert np.array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
     assert loaded.classes_.tolist() == fitted.classes_.tolist()
+    assert loaded.n_features_in_ == fitted.n_features_in_ == 10
 
 
 def test_names_as_classes(blobs):
@@ -86,6 +102,8 @@ def test_pictures_and_an_encoder_of_ones_own(tmp_path):
     with pytest.raises(UserError, match="encoder="):
         Discoverer.load(tmp_path / "model.safetensors")
     loaded = Discoverer.load(tmp_path / "model.safetensors", encoder=encoder)
+    assert torch.equal(encoder[1].weight, before)  # the user's own module is copied, here too
+    assert loaded.n_features_in_ == found.n_features_in_ == 3 * 8 * 8
     assert np.array_equal(loaded.predict_proba(pictures), found.predict_proba(pictures))
 
 
@@ -101,36 +119,65 @@ def test_mistakes(fitted, blobs):
     X, y, _ = blobs
     with pytest.raises(NotFittedError):
         Discoverer().predict(X)
-    with pytest.raises(UserError, match=r"shape \(3,\)"):
+    with pytest.raises(UserError, match="X has 3 features, but Discoverer is expecting 10"):
         fitted.predict(X[:, :3])
-    with pytest.raises(UserError, match=r'"objective.magic" is no setting'):
-        Discoverer(settings={"objective.magic": 1}).fit(X, y)
-    with pytest.raises(UserError, match="whole number"):
-        Discoverer().set_params(n_novel=2.5).fit(X, y)
-    for name, value in (
-        ("optim.lr", "high"),
-        ("ema", "0.9"),
-        ("epochs", 2.5),
-        ("flips", 1),
-        ("tau", True),
-        ("head", 3),
+    for wrong, message in (
+        ({"settings": {"objective.magic": 1}}, '"objective.magic": ...} is no setting'),
+        ({"settings": {"optim.lr.high": 1}}, '"optim.lr.high": ...} is no setting'),
+        ({"settings": {"optim.lr": "high"}}, "\"optim.lr\": 'high'} is no number"),
+        ({"settings": {"ema": "0.9"}}, "\"ema\": '0.9'} is no number"),
+        ({"settings": {"tau": True}}, '"tau": True} is no number'),
+        ({"settings": {"head": 3}}, '"head": 3} is no choice of it: choose from prototype, linear'),
+        ({"settings": "fast"}, "settings='fast' is no dict"),
+        ({"epochs": 2.5}, "epochs=2.5 is no whole number"),
+        ({"n_novel": 2.5}, "n_novel=2.5 is no whole number"),
+        ({"n_novel": True}, "n_novel=True is no whole number"),
+        ({"prior": 3}, "prior=3 is no prior"),
+        ({"encoder": torch.nn.Linear}, "is no encoder: give a name or an nn.Module"),
+        ({"preset": "magic"}, 'preset="magic" is not for vectors'),
     ):
-        with pytest.raises(UserError, match=f"^{name} = .* wrong type"):
-            Discoverer(settings={name: value}).fit(X, y)
-    with pytest.raises(UserError, match=r'"optim.lr.high" is no setting'):
-        Discoverer(settings={"optim.lr.high": 1}).fit(X, y)
+        with pytest.raises(UserError, match=re.escape(message)):
+            Discoverer().set_params(**wrong).fit(X, y)
     with pytest.raises(UserError, match="no seed"):
         Discoverer(random_state="a").fit(X, y)
     with pytest.raises(UserError, match="does not exist"):
         Discoverer.load("nowhere")
-    with pytest.raises(UserError, match="preset"):
-        Discoverer(preset="magic").fit(X, y)
-    with pytest.raises(UserError, match="needs y"):
+    with pytest.raises(UserError, match="requires y to be passed, but the target y is None"):
         Discoverer().fit_predict(X)
+    with pytest.raises(UserError, match="y labels no item"):
+        Discoverer().fit(X, np.full(len(X), -1))
+    with pytest.raises(UserError, match="y labels every item, so there is nothing to discover: give -1"):
+        Discoverer().fit(X, np.zeros(len(X)))
     with pytest.raises(UserError, match="one entry of y"):
         Discoverer().fit(X, y[:-1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "value", "fix"),
+    [
+        ({"epochs": 5}, "epochs", 7, "epochs=7"),
+        ({"n_novel": 3}, "novel", 4, "n_novel=4"),
+        ({}, "prior", "1/2,1/2", "prior='1/2,1/2'"),
+        ({"encoder": torch.nn.Linear(10, 4)}, "encoder", "flat", "encoder='flat'"),
+        ({}, "seed", 1, "random_state=1"),
+    ],
+)
+def test_a_setting_may_not_say_what_an_argument_says(blobs, arguments, name, value, fix):
+    X, y, _ = blobs
+    with pytest.raises(UserError) as error:
+        Discoverer(**arguments, settings={name: value}).fit(X, y)
+    assert str(error.value) == (
+        f"settings={{{name!r}: {value!r}}} has an argument of its own, and both cannot hold: give {fix} instead"
+    )
 
 
 def test_the_example_in_the_docstring():
     names = {"np": np, "Discoverer": Discoverer}
     assert doctest.testmod(novakind.estimator, extraglobs=names).failed == 0
+
+
+def test_what_is_not_asked_for_is_left_to_the_preset():
+    _, config = Discoverer(preset="fast")._settings(Image)
+    assert (config.encoder, config.epochs) == ("fastnet-wide", 15)
+    _, config = Discoverer(preset="fast", encoder="convnet", epochs=3)._settings(Image)
+    assert (config.encoder, config.epochs) == ("convnet", 3)

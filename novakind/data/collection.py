@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,30 +58,110 @@ class Collection:
         return summary.hexdigest()[:16]
 
 
-def from_arrays(X: np.ndarray, y: np.ndarray, name: str = "arrays", reading: Any = None) -> Collection:
-    """Vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: classes; -1, None or "" unlabeled."""
+def from_arrays(X: np.ndarray, y: Any, name: str = "arrays", reading: Any = None) -> Collection:
+    """Vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: classes, see `known_classes`."""
+    y = as_labels(y)
     if X.ndim == 0 or y.ndim != 1:
         raise UserError(
             f"X of shape {X.shape} and y of shape {y.shape} do not fit: give one row of X and one entry of y an item"
         )
     if len(X) != len(y):
         raise UserError(f"X has {len(X)} items and y has {len(y)}, but each item needs one entry of y (-1 = unlabeled)")
-    if len(X) == 0:
-        raise UserError("X holds no item, but training needs some: give an array with at least one row")
-    labels, classes = encode_labels(y)
     items, modality = from_array(X, reading)
+    if len(X) == 1:
+        raise UserError("X holds one item (n_samples=1), but training needs labeled and unlabeled ones: give more rows")
+    labels, classes = encode_labels(y)
     names = tuple(str(number) for number in range(len(X)))
     return Collection(name, items, labels, classes, modality, names, labels, classes)
 
 
-def encode_labels(y: np.ndarray) -> tuple[Labels, tuple[str, ...]]:
-    """Integers into the sorted names of the classes; -1, None, NaN and "" are unlabeled."""
-    values = [None if _is_missing(value) else value for value in np.asarray(y).tolist()]
-    present = sorted({value for value in values if value is not None}, key=lambda v: (isinstance(v, str), v))
-    number = {value: index for index, value in enumerate(present)}
-    labels = np.array([-1 if value is None else number[value] for value in values], dtype=np.int64)
-    return labels, tuple(f"{value:g}" if isinstance(value, float) else str(value) for value in present)
+def encode_labels(y: Any) -> tuple[Labels, tuple[str, ...]]:
+    """Numbers into the names of the classes, which are sorted and never alike; -1 where `known_classes` finds none."""
+    labels, classes = known_classes(y)
+    names = tuple(
+        str(value).removesuffix(".0") if isinstance(value, float | np.floating) else str(value) for value in classes
+    )
+    if len(set(names)) < len(names):
+        twice = next(name for number, name in enumerate(names) if name in names[:number])
+        raise UserError(
+            f"y holds two classes that are both written {twice}, one as a number and one as a string: use one of them"
+        )
+    return labels, names
 
 
-def _is_missing(value: object) -> bool:
-    return value is None or value == "" or value == -1 or value != value  # NaN differs from itself
+def known_classes(y: Any) -> tuple[Labels, np.ndarray]:
+    """Numbers into the sorted classes as `y` has them; -1 for what is unlabeled.
+
+    Unlabeled are -1, None, NaN, NA, "" and masked entries, whatever the type of `y`; so is the string "-1", which is
+    what numpy makes of a -1 among strings. Truth values are classes.
+    """
+    y = as_labels(y)
+    if y.dtype.kind in "OT":  # T: strings of variable length
+        return _classes_of_objects(y.tolist())
+    if y.dtype.kind not in "biufU":
+        raise UserError(f"y of type {y.dtype} holds no classes: give strings, whole numbers, fractions or truth values")
+    missing = np.isin(y, ["", "-1"]) if y.dtype.kind == "U" else (y == -1) | (y != y)
+    labels = np.full(len(y), -1, dtype=np.int64)
+    classes, labels[~missing] = np.unique(y[~missing], return_inverse=True)
+    if y.dtype.kind == "f" and np.isinf(classes).any():
+        raise UserError("y contains infinity, which is no class: give numbers, or -1 for unlabeled items")
+    return labels, classes
+
+
+def with_new(known: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
+    """The known classes, then new ones: whole numbers that go on after the largest known one, or these names."""
+    if known.dtype.kind in "biuf":
+        first = max(math.floor(known.max()) + 1, 0)  # never -1, which means unlabeled
+        new = range(first, first + len(names))
+        wide = np.int64 if known.dtype.kind == "b" else known.dtype
+        every = np.array([*known.tolist(), *new], dtype=np.result_type(wide, np.min_scalar_type(new[-1])))
+        if len(np.unique(every)) == len(every):  # beyond 2^53 the next fraction is not the next number
+            return every
+    text = all(isinstance(value, str) for value in known)
+    return np.array([*known.tolist(), *names], dtype=None if text else object)
+
+
+def class_values(names: tuple[str, ...], known: int) -> np.ndarray:
+    """Of a model from files: names of classes, as numbers where all known ones are whole numbers."""
+    if all(re.fullmatch("0|-?[1-9][0-9]*", name) for name in names[:known]):
+        return with_new(np.array([int(name) for name in names[:known]]), names[known:])
+    return np.array(names)
+
+
+def as_labels(y: Any) -> np.ndarray:
+    """An array in which every entry keeps its type, and masked ones are None."""
+    if isinstance(y, np.ma.MaskedArray):
+        unmasked = y.data.astype(object)
+        unmasked[np.ma.getmaskarray(y)] = None
+        return unmasked
+    return np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
+
+
+def _classes_of_objects(values: list[Any]) -> tuple[Labels, np.ndarray]:
+    """The same for values of several types: numbers come before strings."""
+    present = [None if _is_missing(value) else _plain(value) for value in values]
+    classes = sorted({value for value in present if value is not None}, key=lambda v: (isinstance(v, str), v))
+    number = {value: index for index, value in enumerate(classes)}
+    labels = np.array([-1 if value is None else number[value] for value in present], dtype=np.int64)
+    mixed = len({isinstance(value, str) for value in classes}) > 1
+    return labels, np.array(classes, dtype=object if mixed else None)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or value is np.ma.masked:
+        return True
+    if isinstance(value, str):
+        return value in ("", "-1")
+    try:
+        return bool(value != value or value == -1)  # NaN and NaT differ from themselves
+    except TypeError:  # NA of pandas says neither yes nor no
+        return True
+    except ValueError:  # an array does not either
+        return False
+
+
+def _plain(value: Any) -> str | float:
+    value = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, str | int | float) or value in (np.inf, -np.inf):
+        raise UserError(f"y holds {value!r}, which is no class: give strings, whole numbers, fractions or truth values")
+    return value

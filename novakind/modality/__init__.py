@@ -19,6 +19,7 @@ from novakind.errors import UserError
 from novakind.modality.display import Display
 from novakind.modality.features import Features
 from novakind.modality.image import Image
+from novakind.modality.numbers import numeric
 from novakind.modality.series import Series
 from novakind.modality.video import Video
 
@@ -128,6 +129,18 @@ def kind_of_files(names: Iterable[str | Path]) -> Kind:
 
 def from_array(X: np.ndarray, reading: Any = None) -> tuple[np.ndarray, Modality]:
     """Rows and modality of an array, by its shape and type; `reading` is that of its kind, None its default."""
+    X = numeric(X)
+    if X.ndim < 2:
+        raise UserError(
+            f"X of shape {X.shape} has no columns: Reshape your data with X.reshape(-1, 1) if they are items of one "
+            "feature, or with X.reshape(1, -1) if they are one item"
+        )
+    if len(X) == 0:
+        raise UserError("X holds no item, but some are needed: give an array with at least one row")
+    if X.ndim == 2 and X.shape[1] == 0:
+        raise UserError(
+            f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give at least one column"
+        )
     for kind in KINDS.values():
         found = kind.from_array(X, reading if isinstance(reading, kind.Reading) else kind.Reading())
         if found is not None:

@@ -24,7 +24,6 @@ from novakind.objective import metrics
 from novakind.objective.prior import Prior
 from novakind.progress import Reporter
 from novakind.training.collapse import check_finite, diagnose, distrust
-from novakind.training.memory import keep_memory
 from novakind.training.optim import make_optimizer, set_lr
 from novakind.training.pace import affordable
 from novakind.training.setup import derive, make_model, make_sampler
@@ -53,7 +52,6 @@ def fit(
     All randomness is derived from (seed, stage, epoch), so that a checkpoint needs no generator's state and a resumed
     run ends with the same bytes as one that was never stopped.
     """
-    keep_memory()
     report = report or Reporter(quiet=True)
     config = config if config.views else replace(config, views=collection.modality.Views())
     prior = Prior.parse(config.prior, len(collection.classes), config.novel)
@@ -231,9 +229,13 @@ def decay_at(step: int, most: float) -> float:
 
 @torch.no_grad()
 def move_towards(kept: Model, model: Model, decay: float) -> None:
-    """The running average of weights and of batch statistics, after a step; counters are copied."""
-    for average, latest in zip(kept.state_dict().values(), model.state_dict().values(), strict=True):
-        average.lerp_(latest, 1 - decay) if average.is_floating_point() else average.copy_(latest)
+    """The running average of weights and of batch statistics, after a step; counters are copied.
+
+    What is frozen is left alone: between two infinite values, as masks hold them, there is no average.
+    """
+    for (name, average), latest in zip(kept.state_dict().items(), model.state_dict().values(), strict=True):
+        if name.rpartition(".")[0] not in model.frozen:
+            average.lerp_(latest, 1 - decay) if average.is_floating_point() else average.copy_(latest)
 
 
 def state_of(model: Model, kept: Model, optimizer: torch.optim.Optimizer, epochs: int, planned: int) -> dict:

@@ -14,6 +14,8 @@ def keep_memory() -> bool:
     By default glibc gives every large block back to the system and gets it anew, blank page by blank page: at each step
     again, for each activation, which takes a good part of the time of a convolutional network on CPUs
     (experiments/LOG.md).
+
+    It holds for the whole process until its end, so it is the command line's to call and never a library's.
     """
     if not sys.platform.startswith("linux"):
         return False

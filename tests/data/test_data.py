@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 from small import paint
 
-from novakind.data.collection import Collection, encode_labels, from_arrays
+from novakind.data.collection import Collection, from_arrays
 from novakind.data.files import load
 from novakind.errors import UserError
 from novakind.modality.features import Features
@@ -242,7 +242,7 @@ def damaged(file: Path) -> None:
         (lambda file: np.savez(file, X=np.zeros((0, 3)), y=[]), "X holds no item"),
         (lambda file: np.savez(file, X=1.0, y=[1]), r"X of shape \(\) and y of shape \(1,\) do not fit"),
         (lambda file: np.savez(file, X=np.eye(3), y=np.eye(3)), r"y of shape \(3, 3\) do not fit"),
-        (lambda file: np.savez(file, X=np.zeros((3, 0)), y=[0, 1, -1]), r"X of shape \(3, 0\)"),
+        (lambda file: np.savez(file, X=np.zeros((3, 0)), y=[0, 1, -1]), r"X has 0 feature\(s\) \(shape=\(3, 0\)\)"),
         (lambda file: np.savez(file, X=np.zeros((3, 8, 6), np.uint8), y=[0, 1, -1]), "neither square uint8 pictures"),
         (lambda file: np.savez(file, X=np.zeros((3, 8, 8)), y=[0, 1, -1]), "type float64 is neither"),
         (lambda file: np.savez(file, X=np.array([["a"], ["b"]]), y=[0, -1]), "is not numeric"),
@@ -264,24 +264,6 @@ def test_values_that_are_not_finite_are_named_by_place(value):
     X[3, 1] = X[4, 0] = value
     with pytest.raises(UserError, match=r"X holds 2 values that are not finite .* row 3, column 1: remove or fill"):
         from_arrays(X, np.array([0, 1, -1, -1, -1]))
-
-
-@pytest.mark.parametrize(
-    ("y", "numbers", "classes"),
-    [
-        (np.array([10, -1, 2, 10]), [1, -1, 0, 1], ("2", "10")),  # numbers in their own order, not the alphabet's
-        (np.array([1.0, np.nan, -1.0, 2.0]), [0, -1, -1, 1], ("1", "2")),
-        (np.array(["b", "", "a", "b"]), [1, -1, 0, 1], ("a", "b")),
-        (np.array(["b", None, np.nan, -1, ""], dtype=object), [0, -1, -1, -1, -1], ("b",)),
-        (np.array([3, "x", None, 1], dtype=object), [1, 2, -1, 0], ("1", "3", "x")),
-        (np.array([True, False]), [1, 0], ("False", "True")),
-        (np.array([-1, -1]), [-1, -1], ()),
-    ],
-)
-def test_labels_of_every_kind(y, numbers, classes):
-    encoded, names = encode_labels(y)
-    assert encoded.tolist() == numbers
-    assert names == classes
 
 
 def test_the_digest_changes_with_all_that_training_depends_on():

@@ -3,9 +3,12 @@
 import platform
 import sys
 
+import numpy as np
 import pytest
 import torch
 
+from novakind import Discoverer
+from novakind.app import cli
 from novakind.training.memory import keep_memory
 
 
@@ -18,3 +21,16 @@ def test_glibc_can_be_told_and_tensors_come_and_go():
 def test_other_systems_are_left_alone(monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
     assert not keep_memory()
+
+
+def test_only_the_command_line_changes_the_process(tmp_path, monkeypatch):
+    """A library's caller keeps the allocator as it was."""
+    monkeypatch.chdir(tmp_path)
+    told = []
+    monkeypatch.setattr("ctypes.CDLL", lambda name: told.append(name))
+    rng = np.random.default_rng(0)
+    Discoverer(1, epochs=1, settings={"batch": 10}).fit(rng.normal(size=(40, 3)), np.arange(40) % 2 - 1)
+    assert cli.main(["report", "nowhere"]) == 2
+    assert told == []
+    assert cli.main(["discover", "nowhere", "--novel", "2"]) == 2
+    assert told == ([None] if sys.platform.startswith("linux") else [])
