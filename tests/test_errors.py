@@ -25,7 +25,7 @@ from novakind.errors import UserError, as_arguments
         ("raise --objective.novel-mass to 1", 'raise settings={"objective.novel_mass": ...} to 1'),
         ("--views.mild-from 2 is", 'settings={"views.mild_from": 2} is'),
         ("give --no-flips", 'give settings={"flips": False}'),
-        ("but --no-image.flip keeps", 'but settings={"views.flip": False} keeps'),
+        ("but --no-views.flip keeps", 'but settings={"views.flip": False} keeps'),
         ("--flips is for pictures", 'settings={"flips": ...} is for pictures'),
         (
             "--flips 1 is no truth value: give --flips False",
