@@ -26,6 +26,7 @@ from novakind.data.source import Source
 from novakind.modality.series import Series
 from novakind.objective.metrics import matched_confusion
 from novakind.runs.discovery import Discovery
+from novakind.training.memory import keep_memory
 
 EPOCHS = 20
 SCORES = ("known_acc/test/agnostic", "novel_acc/test/aware", "novel_acc/test/agnostic")
@@ -229,6 +230,7 @@ def matrix(confusion: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
+    keep_memory()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", nargs="*", choices=[*TABLES, []])
     parser.add_argument("--runs", type=Path, default=Path("runs") / "activities")

@@ -87,7 +87,8 @@ class Setting:
 
     @property
     def example(self) -> str:
-        return f"{self.option} {self.default}" if self.default not in (None, "") else f"a {WORDS[self.type]}"
+        """What to give instead, for advice."""
+        return f"{self.option} {self.default}" if self.default else f"a {WORDS[self.type]}"
 
     def parse(self, text: str) -> Any:
         """A value from what stands on a command line."""

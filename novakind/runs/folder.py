@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -29,11 +30,11 @@ FILES = (
     "embeddings.npz",
     "skipped.csv",
     "results.json",
-    "edits.jsonl",
     "report.html",
 )
 
 
+EDITS = "edits.jsonl"  # what a person decided: names, merges, moves
 MOVABLE = {"data.data", "data.data_root", "data.truth"}  # places: what is there is told apart by the data's digest
 
 
@@ -76,9 +77,16 @@ class Run:
         return self.config_file.is_file() and b"\ndigest = " in self.config_file.read_bytes()
 
     def clear(self) -> None:
-        """Remove what a run writes, and nothing else; the store stays, for it knows by itself what is still valid."""
+        """Remove what a run writes, and nothing else; the store stays, for it knows by itself what is still valid.
+
+        What a person decided is never deleted: it is set aside, since a new run has other categories.
+        """
         for name in FILES:
             (self.path / name).unlink(missing_ok=True)
+        edits = self.path / EDITS
+        if edits.exists():
+            free = (self.path / f"edits-{number}.jsonl" for number in itertools.count(1))
+            edits.rename(next(place for place in free if not place.exists()))
 
     def settle(self, settings: dict[str, Any]) -> None:
         """Write down the settings; refuse to go on with a run that had others, once it has trained an epoch."""
