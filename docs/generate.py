@@ -48,7 +48,7 @@ def kinds() -> Iterator[str]:
         yield " ".join(filter(None, (f"Files: {endings}." if endings else "", arrays(kind))))
         for title, options in (("Reading", settings_of(kind.Reading)), ("Views", settings_of(kind.Views, "views."))):
             if options:
-                yield f"**{title}.** {inspect.cleandoc((getattr(kind, title).__doc__ or ''))}"
+                yield f"**{title}.** {inspect.cleandoc(getattr(kind, title).__doc__ or '')}"
                 yield from table(options.values())
         yield "**Presets.**"
         yield "\n".join(f"- `{name}`{origin(kind, name)}: {changes(kind, name)}" for name in kind.presets)

@@ -201,7 +201,7 @@ def test_options_of_a_guide_are_for_its_kind_of_data(page, folder, monkeypatch):
 
 def test_a_wrong_option_is_found(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match="--series.rotate is no setting"):
+    with pytest.raises(UserError, match=r"--series\.rotate is no setting"):
         check_options("discover", ["mobiact", "--series.rotate", "15"])
     with pytest.raises(UserError, match="is for recordings"):
         check_options("discover", ["cifar10", "--window", "3s"])
