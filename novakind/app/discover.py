@@ -74,7 +74,7 @@ def assemble(
             reading = change(reading, name, parse(settings[name], value))
         else:
             config = change(config, name, parse(settings[name], value))
-    return replace(source, reading=reading), config
+    return replace(source, kind=kind.kind, reading=reading), config
 
 
 def every_setting() -> Mapping[str, Setting]:

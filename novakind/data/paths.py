@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -100,10 +101,22 @@ def kind_of(given: Path) -> Kind:
     """The kind of data, as far as a look can tell; what is wrong with it is told when it is read."""
     with suppress(UserError):
         if given.suffix.lower() == ".npz" and given.is_file():
-            return type(from_array(read_arrays(given)["X"])[1])
+            return type(from_array(like_array(given))[1])
         if given.is_file() and is_manifest(given):
             return kind_of_files(read_manifest(given, labels=False)[0])
     return kind_of_files(islice(walk(given), GLANCE))
+
+
+def like_array(path: Path) -> np.ndarray:
+    """Two blank rows of the array X, by its header alone: it may be larger than memory."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open("X.npy") as file:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, dtype = read(file)
+        return np.zeros((2, *shape[1:]), dtype)
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise UserError(f"{path} has no array X that can be read ({error})") from None
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:

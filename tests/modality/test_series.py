@@ -12,7 +12,8 @@ from PIL import Image as Pillow
 from torch import Tensor
 
 from novakind.modality import KINDS, from_settings, series, warp
-from novakind.modality.series import Series, SeriesViews, retime
+from novakind.modality.series import Series
+from novakind.modality.warp import SeriesViews, retime
 
 OFF = SeriesViews(jitter=0, scale=0, rotate=0, time_warp=0, magnitude_warp=0, permute=0, slice=1, drop=0)
 ALL = SeriesViews(permute=0.5, drop=0.3)
