@@ -10,6 +10,7 @@ import shlex
 import sys
 from fractions import Fraction
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +86,9 @@ def folder(tmp_path, monkeypatch, one_thread) -> Path:
     """The data that the documentation speaks of, small and made up, in the current folder; trainings are short."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("novakind.training.loop.choose_epochs", lambda steps: 2)
+    contents = import_module("novakind.results.report.contents")
+    # The map takes longer than all the rest, and has tests of its own.
+    monkeypatch.setattr(contents, "project", lambda embedding: (np.zeros((len(embedding), 2)), "PCA"))
     for place in ("app.demo", "datasets.images"):
         monkeypatch.setattr(f"novakind.{place}.digit_pictures", lambda: tuple(part[:400] for part in digit_pictures()))
     rng = np.random.default_rng(0)
