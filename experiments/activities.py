@@ -124,7 +124,7 @@ def run(row: Row, runs: Path) -> None:
         methods = ",".join(name for name, wanted in row.methods.items() if wanted == count)
         options = [f"--known '{row.source.known}'", f"--split-seed {row.source.split_seed}", f"--epochs {EPOCHS}"]
         options += [f"--split {row.source.split}"] if row.source.split else []
-        options += [f"--series.{name.replace('_', '-')} {value}" for name, value in row.changes.items()]
+        options += [f"--views.{name.replace('_', '-')} {value}" for name, value in row.changes.items()]
         options += [f"--encoder {row.encoder}"] if row.encoder != "auto" else []
         command = f"novakind compare {row.source.data} {' '.join(options)} --methods {methods} --seeds {count}"
         print(command, flush=True)

@@ -15,7 +15,7 @@ def read_manifest(path: Path, labels: bool = True) -> tuple[list[str], list[str]
     """The columns `path` and `label`; without `labels` the second may be absent."""
     columns, rows = (read_parquet if path.suffix.lower() == ".parquet" else read_csv)(path)
     if not rows:
-        raise UserError(f"{path} holds no row: give the columns path and label, and one row an item")
+        raise UserError(f"{path} holds no row: give the columns path and label, and one row per item")
     for column in ("path", "label") if labels else ("path",):
         if column not in columns:
             raise UserError(

@@ -71,7 +71,7 @@ def list_items(given: Path, labeled: bool = True) -> Listing:
 
 
 def list_folder(root: Path, labeled: bool) -> Listing:
-    """The files below `root` whose path holds no hidden part; with labels only those in the folder of a class."""
+    """The files below `root`, but for names that begin with a point; with labels those in the folder of a class."""
     names, labels, skipped = [], [], []
     for file in sorted(walk(root)):
         inside = file.relative_to(root)

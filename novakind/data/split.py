@@ -102,7 +102,7 @@ def some_groups(
 ) -> Bool[np.ndarray, " items"]:
     """Whole groups of the free items, as near to this share of every label as they come; each label keeps some.
 
-    A group is taken if that brings the labels that it holds nearer to their share; that of unlabeled items is one more.
+    A group is taken if the labels that it holds come nearer to their share; that of unlabeled items is one more.
     """
     values, places = np.unique(labels, return_inverse=True)
     left = np.bincount(places[free], minlength=len(values)).astype(float)

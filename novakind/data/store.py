@@ -1,6 +1,6 @@
 """The store: every file decoded once, appended to one file of raw rows, and memory-mapped ever after.
 
-`rows.bin` holds the rows of the files that could be read, end to end; `index.jsonl` says, one line a file, what was
+`rows.bin` holds the rows of the files that could be read, end to end; `index.jsonl` says, one line per file, what was
 read and what was not. Both are append-only, so decoding that was interrupted goes on where it stopped, and rows that
 another process has mapped never change under it.
 """

@@ -58,7 +58,7 @@ class SeriesReading:
     hop: str = ""
     """From the start of one window to the next, written like --window; half a window where it is not given."""
     rate: Annotated[float, Range(0, 20_000)] = 0.0
-    """Samples per second that recordings are brought to. Those without a column of times are taken to have this rate;
+    """Samples per second that recordings are resampled to. Those without a column of times are taken to have this rate;
     0 takes the rate that most files have."""
     gravity: Literal["keep", "remove"] = "keep"
     """remove: take what is slower than 0.3 Hz out of recordings."""
@@ -81,7 +81,7 @@ class SeriesReading:
 
 @dataclass(frozen=True)
 class Series:
-    """Windows of `length` samples in each of the `channels`, `rate` a second (0: unknown).
+    """Windows of `length` samples in each of the `channels`, `rate` per second (0: unknown).
 
     A file is one item, or with `hop` as many as there are windows that start `hop` samples after each other. `gravity`
     says whether the constant pull is taken out of accelerations, and `unit` is that of the values, for axes. `mean` and
