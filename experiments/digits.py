@@ -60,7 +60,7 @@ def main() -> None:
         "command": f"python experiments/digits.py --seeds {options.seeds}",
         "commit": commit.stdout.strip(),
         "version": __version__,
-        "protocol": "digits, known 0-4, novel 5-9; test = a stratified fifth (split seed 0), never trained on",
+        "protocol": "digits, known 0-4, novel 5-9; test = a fifth, drawn by labels (split seed 0), never trained on",
         "cores": os.cpu_count(),
         "table": table,
     }
