@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from baselines import DIM, KNOWN, make_batch, make_model
 from torch import Tensor, nn
 
 from novakind.config import Config, Objective, starting
@@ -13,29 +14,14 @@ from novakind.errors import UserError
 from novakind.methods import METHODS, Batch, Embedded, make_method
 from novakind.methods.ours import Ours, dynamic_weights, ramp_up
 from novakind.methods.supervised import Supervised
-from novakind.modality.features import Features
 from novakind.modality.image import Image
-from novakind.model import Card, Model, predict
+from novakind.model import Model, predict
 from novakind.objective import losses
 from novakind.objective.heads import CentroidHead
 from novakind.objective.prior import Prior
 
-DIM, KNOWN = 6, 2
 PRIOR = Prior(KNOWN, (0.5, 0.25, 0.25))
 NOTHING = Objective(ce=0.0, swapped_sharpened=0.0, kl=0.0, var=0.0)
-
-
-def make_model(dim: int = DIM, head: str = "prototype") -> Model:
-    torch.manual_seed(0)
-    settings = Features((0.0,) * dim, (1.0,) * dim).settings()
-    return Model(Card("mlp", head, 16, 0.1, KNOWN, ("a", "b", "new-1", "new-2", "new-3"), settings))
-
-
-def make_batch(labeled: int = 12, views: int = 30, progress: float = 0.0) -> Batch:
-    generator = torch.Generator().manual_seed(1)
-    labels = torch.randint(KNOWN, (labeled,), generator=generator)
-    x = torch.randn(labeled + 2 * views, DIM, generator=generator)
-    return Batch(x, labels, progress, torch.arange(views))
 
 
 def nothing() -> Embedded:
