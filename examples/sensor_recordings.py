@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?", default=Path("recordings"))
     parser.add_argument("--novel", type=int, default=2, help="how many new activities to look for")
     parser.add_argument("--window", default="3s")
+    parser.add_argument("--epochs", type=int, default=0, help="0 chooses by the amount of data")
     parser.add_argument("--name", action="append", default=[], help="e.g. new-1=rowing; may be given several times")
     parser.add_argument("--make-up", action="store_true", help="write made-up recordings into the folder and stop")
     options = parser.parse_args()
@@ -38,7 +39,8 @@ def main() -> None:
         make_up(options.folder)
         return
     run = Path("runs") / options.folder.name
-    discover(options.folder, run, quiet=False, novel=options.novel, window=options.window, hop="1s")
+    chosen = {"novel": options.novel, "window": options.window, "epochs": options.epochs}
+    discover(options.folder, run, quiet=False, hop="1s", **chosen)
     names = dict(pair.split("=", 1) for pair in options.name)
     for recording, begin, end, activity in timeline(Discovery.load(run)):
         print(f"{recording:30} {clock(begin)} - {clock(end)}  {names.get(activity, activity)}")

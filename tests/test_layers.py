@@ -36,7 +36,12 @@ def test_imports_point_upwards():
 
 
 def test_files_stay_short():
-    assert {file.name for file in ROOT.rglob("*.py") if len(file.read_text().splitlines()) > 300} == set()
+    """Those of the package and those around it; a file that grows past 300 lines holds two nouns."""
+    around = ("tests", "experiments", "bench", "examples", "docs")
+    places = [ROOT, *(Path(__file__).parents[1] / name for name in around)]
+    files = [file for place in places for file in place.rglob("*.py")]
+    assert len(files) > 200
+    assert {file.name for file in files if len(file.read_text(encoding="utf-8").splitlines()) > 300} == set()
 
 
 def test_scikit_learn_waits_until_it_is_needed():

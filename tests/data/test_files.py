@@ -237,7 +237,7 @@ def test_the_whole_way_of_recordings(recordings, tmp_path, monkeypatch, capsys):
 def test_the_example_names_activities(tmp_path):
     example = Path(__file__).parents[2] / "examples" / "sensor_recordings.py"
     assert len(example.read_text().splitlines()) < 100
-    for words in (["--make-up"], ["recordings", "--novel", "2", "--name", "new-1=rowing"]):
+    for words in (["--make-up"], ["recordings", "--epochs", "25", "--name", "new-1=rowing"]):
         done = subprocess.run(
             [sys.executable, example, *words], cwd=tmp_path, capture_output=True, text=True, check=True
         )

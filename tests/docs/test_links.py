@@ -52,10 +52,12 @@ def test_every_link_leads_somewhere(page):
     assert broken(page) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.name != "LOG.md"],  # a notebook names tests as they were on that day
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
 def test_every_test_that_is_named_exists(page):
-    if page.name == "LOG.md":
-        pytest.skip("a notebook names tests as they were on that day")
     for file, name in TEST.findall(page.read_text(encoding="utf-8")):
         assert (ROOT / file).is_file(), file
         assert f"def {name}" in (ROOT / file).read_text(encoding="utf-8"), f"{file}::{name}"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from sklearn.datasets import make_blobs
+from short import blobs, fit_in_halves
 
 from novakind.config import Config, Optim
 from novakind.data.collection import Collection, from_arrays
@@ -37,19 +37,14 @@ def test_stages_add_up(name):
     assert len(make_method(Config(method=name, novel=3), PRIOR).stages(30)) == (3 if name == "autonovel" else 2)
 
 
-def blobs(
-    known: int = 3, novel: int = 3, each: int = 60, dim: int = 16, spread: float = 1.5
-) -> tuple[Collection, Split]:
-    X, truth = make_blobs(each * (known + novel), dim, centers=known + novel, cluster_std=spread, random_state=1)
-    collection = from_arrays(X, np.where(truth < known, truth, -1), "blobs")
-    names = tuple(str(number) for number in range(known + novel))
-    collection = replace(collection, truth=truth.astype(np.int64), truth_classes=names)
+def parted_blobs(known: int = 3, each: int = 60, spread: float = 1.5) -> tuple[Collection, Split]:
+    collection = blobs(known, 3, each * (known + 3), spread)
     split = part(collection, 0.1, 0.2)
     return standardise(collection, split), split
 
 
 def test_frozen_layers_and_their_statistics_do_not_move():
-    collection, split = blobs()
+    collection, split = parted_blobs()
     method = AutoNovel(Config(novel=3), Prior.uniform(3, 3))
     torch.manual_seed(0)
     model = Model(Card("mlp", "prototype", 16, 0.1, 3, tuple("abcdef"), collection.modality.settings()))
@@ -81,7 +76,7 @@ FOUND = {  # the data, the change of settings, how many starts, and what they mu
 @pytest.mark.parametrize("case", FOUND)
 def test_blobs_are_found_saved_and_loaded(case, tmp_path):
     data, change, starts, enough = FOUND[case]
-    collection, split = blobs(**data)
+    collection, split = parted_blobs(**data)
     found = []
     for seed in range(starts):
         run = Run.claim(tmp_path / str(seed))
@@ -97,14 +92,14 @@ def test_blobs_are_found_saved_and_loaded(case, tmp_path):
 
 @pytest.mark.parametrize("name", STAGED)
 def test_nothing_of_the_training_stays_in_the_model(name):
-    collection, split = blobs(each=30)
+    collection, split = parted_blobs(each=30)
     assert not len(fit(collection, split, replace(BLOBS, method=name, epochs=3))[0].extra)
 
 
 @pytest.mark.parametrize("name", STAGED)
 @pytest.mark.parametrize("change", [{"epochs": 1}, {"epochs": 3, "steps": "alternating"}], ids=["short", "alternating"])
 def test_short_and_alternating_runs(name, change):
-    collection, split = blobs(each=30)
+    collection, split = parted_blobs(each=30)
     model, _, history = fit(collection, split, replace(BLOBS, method=name, **change))
     assert len(history) == change["epochs"]
     assert np.isfinite(predict(model, collection.items)[1]).all()
@@ -117,54 +112,35 @@ def pictures() -> tuple[Collection, Split]:
     return collection, part(collection, 0.1, 0.0)
 
 
-class KilledError(Exception):
-    pass
-
-
-def run_killed_after(epoch, collection, split, config, path, monkeypatch):
-    checkpoint = Run.checkpoint
-
-    def stop(run, state):
-        checkpoint(run, state)
-        if state["epochs"] == epoch:
-            raise KilledError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Run, "checkpoint", stop)
-        with pytest.raises(KilledError):
-            fit(collection, split, config, Run.claim(path))
-    return fit(collection, split, config, Run(path))[0]
-
-
 @pytest.mark.parametrize("ema", [0.0, 0.8], ids=["last", "average"])
 @pytest.mark.parametrize(
     ("name", "data", "epochs", "stages"),
     [
-        ("kcl", blobs, 4, ["similarity"] * 2 + ["discover"] * 2),
-        ("dtc", blobs, 4, ["supervised"] * 2 + ["discover"] * 2),
-        ("spacing", blobs, 4, ["supervised"] * 2 + ["discover"] * 2),
+        ("kcl", parted_blobs, 4, ["similarity"] * 2 + ["discover"] * 2),
+        ("dtc", parted_blobs, 4, ["supervised"] * 2 + ["discover"] * 2),
+        ("spacing", parted_blobs, 4, ["supervised"] * 2 + ["discover"] * 2),
         ("autonovel", pictures, 5, ["rotations"] * 2 + ["supervised"] + ["discover"] * 2),
     ],
 )
-def test_killed_in_any_stage_it_ends_with_the_same_bytes(name, data, epochs, stages, ema, tmp_path, monkeypatch):
+def test_killed_in_any_stage_it_ends_with_the_same_bytes(name, data, epochs, stages, ema, tmp_path):
     """After each epoch: inside each stage, at each boundary, and when all epochs are done."""
     collection, split = data()
     config = replace(BLOBS, method=name, epochs=epochs, ema=ema)
     whole, _, history = fit(collection, split, config, Run.claim(tmp_path / "whole"))
     assert [line["stage"] for line in history] == stages
     for epoch in range(1, epochs + 1):
-        resumed = run_killed_after(epoch, collection, split, config, tmp_path / str(epoch), monkeypatch)
+        resumed = fit_in_halves(epoch, collection, split, config, tmp_path / str(epoch))
         assert to_bytes(resumed) == to_bytes(whole), epoch
 
 
 def test_dtc_resumes_between_two_targets(tmp_path, monkeypatch):
     """The targets of epoch 5 are found again in epoch 7 and 8, when the weights that gave them have moved on."""
-    collection, split = blobs(each=30)
+    collection, split = parted_blobs(each=30)
     config = replace(BLOBS, method="dtc", epochs=9, ema=0.5)
     monkeypatch.setattr(DTC, "SHARE", 0.0)
     whole, _, _ = fit(collection, split, config, Run.claim(tmp_path / "whole"))
     for epoch in (3, 5, 7):
-        resumed = run_killed_after(epoch, collection, split, config, tmp_path / str(epoch), monkeypatch)
+        resumed = fit_in_halves(epoch, collection, split, config, tmp_path / str(epoch))
         assert to_bytes(resumed) == to_bytes(whole)
 
 

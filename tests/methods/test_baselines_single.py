@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 from baselines import DIM, KNOWN, NOVEL, PRIOR, make_batch, make_model
+from short import blobs, fit_until
 from sklearn.cluster import KMeans
-from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
@@ -115,14 +115,6 @@ def test_supcon_learns_from_labels_alone():
 # --- k-means on raw rows
 
 
-def blobs(known: int = 3, novel: int = 3, items: int = 480) -> Collection:
-    """Well separated vectors; the last `novel` classes are unlabeled."""
-    X, truth = make_blobs(items, 16, centers=known + novel, cluster_std=2.0, random_state=1)
-    collection = from_arrays(X, np.where(truth < known, truth, -1), "blobs")
-    names = tuple(str(number) for number in range(known + novel))
-    return replace(collection, truth=truth.astype(np.int64), truth_classes=names)
-
-
 def raw(collection: Collection) -> np.ndarray:
     modality = collection.modality
     return modality.normalise(modality.collate(collection.items)).flatten(1).numpy()
@@ -137,7 +129,7 @@ def found(collection: Collection, config: Config) -> tuple[Model, np.ndarray]:
 
 
 def test_kmeans_is_sklearn_on_the_raw_rows():
-    collection = blobs()
+    collection = blobs(items=480)
     model, clusters = found(collection, Config(novel=3, method="kmeans"))
     rows = raw(collection)[collection.labels < 0]
     expected = KMeans(3, n_init=10, random_state=0).fit(rows)
@@ -148,7 +140,7 @@ def test_kmeans_is_sklearn_on_the_raw_rows():
 
 @pytest.mark.parametrize("ema", [0.0, 0.9])
 def test_kmeans_reduces_wide_rows_to_principal_components(ema):
-    collection = blobs()
+    collection = blobs(items=480)
     _, clusters = found(collection, Config(novel=3, method="kmeans", dim=4, ema=ema))
     rows = raw(collection)
     reduced = PCA(4, random_state=0).fit(rows).transform(rows)[collection.labels < 0]
@@ -199,7 +191,7 @@ def narrow(monkeypatch):
     ("method", "least"), [("uno", 0.95), ("iic", 0.95), ("nev", 0.6), ("supcon", 0.6), ("kmeans", 0.95)]
 )
 def test_from_data_to_a_saved_model(tmp_path, method, least):
-    collection = blobs()
+    collection = blobs(items=480)
     split = part(collection, 0.1, 0.2)
     collection = standardise(collection, split)
     run = Run.claim(tmp_path / method)
@@ -229,25 +221,15 @@ def test_other_ways_of_training(method, change):
 
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("method", LEARNING)
-def test_a_stopped_run_ends_with_the_same_bytes(tmp_path, monkeypatch, method):
+def test_a_stopped_run_ends_with_the_same_bytes(tmp_path, method):
     """Stopped inside the first stage, between the stages, inside the second, and when all epochs are done."""
     collection = blobs(items=240)
     split = part(collection, 0.1, 0.0)
     config = replace(QUICK, method=method, epochs=7, ema=0.5)
     whole, _, _ = fit(collection, split, config, Run.claim(tmp_path / "whole"))
-    checkpoint = Run.checkpoint
-
-    def stop(run, state):
-        checkpoint(run, state)
-        if state["epochs"] in (1, 2, 4, 7):
-            raise KeyboardInterrupt
-
     run = Run.claim(tmp_path / "stopped")
-    with monkeypatch.context() as patch:
-        patch.setattr(Run, "checkpoint", stop)
-        for _ in range(4):
-            with pytest.raises(KeyboardInterrupt):
-                fit(collection, split, config, run)
+    for epoch in (1, 2, 4, 7):
+        fit_until(epoch, collection, split, config, run)
     stopped, _, _ = fit(collection, split, config, run)
     assert stopped.card == whole.card
     assert list(stopped.state_dict()) == list(whole.state_dict())

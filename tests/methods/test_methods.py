@@ -1,4 +1,4 @@
-"""The methods' losses are sums of the paper's terms, weighted as asked; baselines and the diagnosis of collapses."""
+"""The methods' losses are sums of the paper's terms, weighted as asked; the baseline without terms of its own."""
 
 import math
 from dataclasses import replace
@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from baselines import DIM, KNOWN, make_batch, make_model
 from torch import Tensor, nn
 
 from novakind.config import Config, Objective, starting
@@ -13,30 +14,14 @@ from novakind.errors import UserError
 from novakind.methods import METHODS, Batch, Embedded, make_method
 from novakind.methods.ours import Ours, dynamic_weights, ramp_up
 from novakind.methods.supervised import Supervised
-from novakind.modality.features import Features
 from novakind.modality.image import Image
-from novakind.model import Card, Model, predict
+from novakind.model import Model, predict
 from novakind.objective import losses
 from novakind.objective.heads import CentroidHead
 from novakind.objective.prior import Prior
-from novakind.training.collapse import diagnose
 
-DIM, KNOWN = 6, 2
 PRIOR = Prior(KNOWN, (0.5, 0.25, 0.25))
 NOTHING = Objective(ce=0.0, swapped_sharpened=0.0, kl=0.0, var=0.0)
-
-
-def make_model(dim: int = DIM, head: str = "prototype") -> Model:
-    torch.manual_seed(0)
-    settings = Features((0.0,) * dim, (1.0,) * dim).settings()
-    return Model(Card("mlp", head, 16, 0.1, KNOWN, ("a", "b", "new-1", "new-2", "new-3"), settings))
-
-
-def make_batch(labeled: int = 12, views: int = 30, progress: float = 0.0) -> Batch:
-    generator = torch.Generator().manual_seed(1)
-    labels = torch.randint(KNOWN, (labeled,), generator=generator)
-    x = torch.randn(labeled + 2 * views, DIM, generator=generator)
-    return Batch(x, labels, progress, torch.arange(views))
 
 
 def nothing() -> Embedded:
@@ -259,51 +244,3 @@ def test_supervised_finish_separates_blobs_with_a_centroid_head():
     assert set.union(*groups) == {2, 3, 4}
     for number, (group,) in zip(range(KNOWN, 5), groups, strict=True):  # k-means saw unlabeled items alone
         np.testing.assert_allclose(model.head.centres[group], embedding[kind == number].mean(0), atol=1e-4)
-
-
-def predictions(chosen: np.ndarray, confidence: float = 0.9, classes: int = 5) -> np.ndarray:
-    probs = np.full((len(chosen), classes), (1 - confidence) / (classes - 1))
-    probs[np.arange(len(chosen)), chosen] = confidence
-    return np.log(probs).astype(np.float32)
-
-
-RNG = np.random.default_rng(0)
-ALWAYS_THE_PRIOR = np.log(np.tile([1e-4, 1e-4, 0.4999, 0.25, 0.2499], (400, 1))).astype(np.float32)
-
-
-@pytest.mark.parametrize(
-    ("logp", "expected"),
-    [
-        (ALWAYS_THE_PRIOR, "every unlabeled item gets nearly the same answer"),
-        (ALWAYS_THE_PRIOR + RNG.normal(0, 0.02, (400, 5)).astype(np.float32), "nearly the same answer"),
-        (predictions(np.full(400, 3)), "100% of the unlabeled items fall into one new category"),
-        (predictions(np.where(np.arange(400) < 380, 3, 2)), "95% of the unlabeled items fall into one new category"),
-        (
-            predictions(np.where(np.arange(400) < 240, 3, 0)),
-            "60% of the unlabeled items fall into one new category and",
-        ),
-        (predictions(np.arange(400) % 2), "100% of the unlabeled items are taken for known classes"),
-        (predictions(np.where(np.arange(400) < 380, 1, 2)), "95% of the unlabeled items are taken for known classes"),
-        (predictions(RNG.choice([2, 3, 4], 400, p=[0.5, 0.25, 0.25])), None),
-        (predictions(RNG.choice([2, 3, 4], 400, p=[0.5, 0.25, 0.25]), 0.4), None),  # undecided, but not all the same
-        (predictions(RNG.choice(5, 400)), None),  # wrong perhaps, but no collapse
-        (predictions(np.full(1, 3)), None),  # one item is too few
-        (predictions(np.zeros(0, int)), None),
-    ],
-)
-def test_collapses_are_seen_and_said(logp, expected):
-    sentence, bare = diagnose(logp, PRIOR, weighable=True), diagnose(logp, PRIOR, weighable=False)
-    if expected is None:
-        assert sentence is None
-        assert bare is None
-    else:
-        assert sentence.startswith("collapse: ")
-        assert expected in sentence
-        assert "--objective." in sentence
-        assert "\n" not in sentence
-        assert sentence.startswith(f"{bare}; ")
-        assert "--objective." not in bare
-
-
-def test_only_what_uses_the_weights_is_advised_to_change_them():
-    assert {name for name, method in METHODS.items() if method.weighable} == {"ours"}

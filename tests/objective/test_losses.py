@@ -6,18 +6,13 @@ from collections.abc import Callable
 import literal
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from predictions import CLASSES, COVARIANCE, KNOWN, MEAN, PRIOR, balanced, checked, every_loss, hard, log_probs, logits
 from torch import Tensor
 
 from novakind.objective import losses
 from novakind.objective.prior import Prior
-
-checked = settings(deadline=None, derandomize=True, max_examples=30)
-KNOWN, PRIOR = 2, Prior(2, (0.5, 0.3, 0.2))
-CLASSES = PRIOR.classes
-MEAN, COVARIANCE = PRIOR.mean().double(), PRIOR.covariance().double()
-
 
 # Name -> (ours on rows of log-probabilities, the paper's on columns of probabilities), of one or two views.
 LABELS = torch.tensor([0, 1, 1, 4, 3, 0, 2, 2, 0])
@@ -51,25 +46,6 @@ SHARP_SWAP = {"swapped_sharpened": losses.swapped_sharpened}
 BOTH = {**ONE_VIEW, **TWO_VIEWS}
 UNLABELED = {name: ours for name, (ours, _) in BOTH.items() if name != "cross_entropy"} | SHARP_SWAP
 VIEWS = dict.fromkeys(ONE_VIEW, 1) | dict.fromkeys((*TWO_VIEWS, *SHARP_SWAP), 2)
-
-
-def logits(views: int, scale: float = 2.0, seed: int = 0, batch: int = len(LABELS)) -> list[Tensor]:
-    torch.manual_seed(seed)
-    return [(scale * torch.randn(batch, CLASSES, dtype=torch.float64)).requires_grad_() for _ in range(views)]
-
-
-def log_probs(rows: list[Tensor]) -> list[Tensor]:
-    return [torch.log_softmax(row, 1) for row in rows]
-
-
-def hard(labels: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
-    """Log-probabilities that are one-hot to the last digit: ln 0 is minus infinity."""
-    return torch.eye(CLASSES, dtype=dtype)[labels].log()
-
-
-def balanced(times: int = 1) -> Tensor:
-    """Labels whose shares are exactly the prior."""
-    return torch.tensor([2] * 5 + [3] * 3 + [4] * 2).repeat(times)
 
 
 # Equality with the paper's formula.
@@ -149,24 +125,6 @@ def test_order_of_the_batch_does_not_matter_to_cross_entropy():
     torch.testing.assert_close(losses.cross_entropy(logp[order], LABELS[order]), losses.cross_entropy(logp, LABELS))
 
 
-def every_loss(first: Tensor, second: Tensor, prior: Prior) -> dict[str, Tensor]:
-    mean, covariance, known = prior.mean().to(first.dtype), prior.covariance().to(first.dtype), prior.known
-    return {
-        "entropy": losses.entropy(first),
-        "novel_entropy": losses.novel_entropy(first, known, 0.3),
-        "sharpened": losses.sharpened(first),
-        "consistency_norm": losses.consistency_norm(first, second),
-        "consistency_mse": losses.consistency_mse(first, second),
-        "swapped": losses.swapped(first, second),
-        "swapped_sharpened": losses.swapped_sharpened(first, second),
-        "mean_kl": losses.mean_kl(first, mean),
-        "mean_kl_one_sided": losses.mean_kl_one_sided(first, mean),
-        "covariance_norm": losses.covariance_norm(first, covariance),
-        "variance_diagonal": losses.variance_diagonal(first, covariance),
-        "novel_mass": losses.novel_mass(first, known),
-    }
-
-
 @checked
 @given(st.integers(0, 4), st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(1, 20), st.integers(0, 9999))
 def test_permuting_novel_classes_with_the_prior_changes_nothing(known: int, counts: list[int], batch: int, seed: int):
@@ -203,40 +161,6 @@ def test_losses_are_finite_at_any_scale_of_float32_logits(scale: float, seed: in
             assert gradient.isfinite().all(), name
 
 
-# The optimum: one-hot predictions whose shares are the prior's, the same for both views.
-
-
-def test_every_term_is_zero_at_the_optimum():
-    perfect = hard(balanced())
-    assert losses.cross_entropy(perfect, balanced()) == 0
-    terms = every_loss(perfect, perfect.clone(), PRIOR)
-    for name, value in terms.items():
-        if name == "sharpened":  # softmax(P / s) keeps e^(-1/s) off the decision, where ln P is then -infinity
-            continue
-        assert value.item() == pytest.approx(0, abs=1e-7), name
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("certainty", [20, 200, 2000])
-def test_gradients_are_finite_at_the_optimum(certainty: float, dtype: torch.dtype):
-    """The Frobenius norms have no derivative at zero difference: theirs must be 0 there, not NaN."""
-    rows = [(certainty * torch.eye(CLASSES, dtype=dtype)[balanced()]).requires_grad_() for _ in range(2)]
-    views = log_probs(rows)
-    for name, value in every_loss(views[0], views[1], PRIOR).items():
-        assert value.isfinite(), name
-        for gradient in torch.autograd.grad(value, rows, retain_graph=True, materialize_grads=True):
-            assert gradient.isfinite().all(), name
-
-
-def test_equal_views_have_no_gradient_of_consistency():
-    (row,) = logits(1)
-    twin = row.detach().clone().requires_grad_()
-    value = losses.consistency_norm(*log_probs([row, twin]))
-    assert value == 0
-    for gradient in torch.autograd.grad(value, [row, twin]):
-        assert (gradient == 0).all()
-
-
 @pytest.mark.parametrize("name", ["entropy", "swapped", "mean_kl", "covariance_norm", "novel_mass"])
 def test_exact_one_hot_has_finite_gradients(name: str):
     """ln 0 = -infinity may enter: 0 ln 0 is 0, and its gradient is not NaN."""
@@ -246,42 +170,6 @@ def test_exact_one_hot_has_finite_gradients(name: str):
     assert all(gradient.isfinite().all() for gradient in torch.autograd.grad(value, views))
 
 
-@pytest.mark.parametrize(
-    ("prior", "batch", "floor"), [(Prior.uniform(0, 5), 256, 0.0078), (Prior.uniform(90, 11), 128, 0.039)]
-)
-def test_sampling_floor_of_mean_kl(prior: Prior, batch: int, floor: float):
-    """Perfect predictions of random batches: L_kl is not 0 but (U - 1) / 2B on average."""
-    novel = len(prior.novel)
-    assert (novel - 1) / (2 * batch) == pytest.approx(floor, abs=5e-4)
-    generator = torch.Generator().manual_seed(0)
-    certain = torch.log_softmax(200 * torch.eye(prior.classes, dtype=torch.float64), 1)
-    target = prior.mean().double()
-    values = []
-    for _ in range(400):
-        labels = prior.known + torch.randint(novel, (batch,), generator=generator)
-        values.append(losses.mean_kl(certain[labels], target).item())
-    # The next term of the expansion adds about a tenth at U = 11, B = 128.
-    assert sum(values) / len(values) == pytest.approx((novel - 1) / (2 * batch), rel=0.2)
-
-
-def test_always_predicting_the_prior_is_found_out_by_entropy_and_covariance():
-    blurred = torch.log(MEAN.clamp(min=1e-300)).expand(64, CLASSES)
-    assert losses.mean_kl(blurred, MEAN).item() == pytest.approx(0, abs=1e-7)
-    assert losses.mean_kl_one_sided(blurred, MEAN).item() == pytest.approx(0, abs=1e-7)
-    assert losses.entropy(blurred).item() == pytest.approx(PRIOR.entropy(), abs=1e-6)
-    assert losses.covariance_norm(blurred, COVARIANCE).item() == pytest.approx(COVARIANCE.norm().item())
-    assert losses.variance_diagonal(blurred, COVARIANCE).item() == pytest.approx(COVARIANCE.diagonal().norm().item())
-
-
-@pytest.mark.parametrize("label", [2, 3, 4])
-def test_always_one_class_is_found_out_by_the_mean(label: int):
-    (row,) = log_probs([100 * torch.eye(CLASSES, dtype=torch.float64)[torch.full((64,), label)]])
-    assert losses.entropy(row).item() == pytest.approx(0, abs=1e-12)
-    # Every other novel class is e^-100 likely: the missing shares cost 100 nats each.
-    assert losses.mean_kl(row, MEAN).item() == pytest.approx(100 * (1 - MEAN[label].item()), rel=0.05)
-    assert losses.covariance_norm(row, COVARIANCE).item() == pytest.approx(COVARIANCE.norm().item())
-
-
 def test_known_classes_add_nothing_directly_to_mean_kl():
     """Shifting mass between known neurons does not change it; taking mass from the novel ones does."""
     (logp,) = log_probs(logits(1))
@@ -289,36 +177,6 @@ def test_known_classes_add_nothing_directly_to_mean_kl():
     torch.testing.assert_close(losses.mean_kl(swapped, MEAN), losses.mean_kl(logp, MEAN))
     onto_known = torch.log_softmax(logp + torch.tensor([3.0, 3.0, 0, 0, 0], dtype=torch.float64), 1)
     assert losses.mean_kl(onto_known, MEAN) > losses.mean_kl(logp, MEAN)
-
-
-@checked
-@given(st.floats(0, 1), st.integers(0, 9999))
-def test_with_the_mean_at_the_prior_covariance_is_right_only_when_one_hot(blur: float, seed: int):
-    """Mix decided predictions with the prior, or with others of the same mean: zero exactly where nothing is mixed."""
-    labels = balanced()[torch.randperm(10, generator=torch.Generator().manual_seed(seed))]
-    certain = torch.eye(CLASSES, dtype=torch.float64)[labels]
-    probs = (1 - blur) * certain + blur * MEAN
-    torch.testing.assert_close(probs.mean(0), MEAN, atol=1e-7, rtol=0)
-    value = losses.covariance_norm(probs.log(), COVARIANCE).item()
-    # The covariance of the mixed predictions is (1 - blur)^2 times the target.
-    assert value == pytest.approx((1 - (1 - blur) ** 2) * COVARIANCE.norm().item(), abs=1e-6)
-    # And the reason: trace(cov) = E|p|^2 - |mean|^2, and E|p|^2 = 1 only where every item is one-hot.
-    trace = losses.covariance(probs.log()).trace()
-    torch.testing.assert_close(trace, probs.square().sum(1).mean() - probs.mean(0).square().sum())
-
-
-@checked
-@given(st.integers(0, 9999))
-def test_covariance_norm_is_at_least_its_trace_says(seed: int):
-    """For any batch whose mean is the prior: |cov - target|_F >= (1 - E|p|^2) / sqrt(K) > 0 unless one-hot."""
-    generator = torch.Generator().manual_seed(seed)
-    probs = torch.softmax(3 * torch.randn(10, CLASSES, generator=generator, dtype=torch.float64), 1)
-    for _ in range(500):  # alternate scaling of rows and columns until the mean is (nearly) the prior
-        probs = probs * (MEAN.clamp(min=1e-12) / probs.mean(0))
-        probs = probs / probs.sum(1, keepdim=True)
-    gap = 1 - probs.square().sum(1).mean()
-    value = losses.covariance_norm(probs.log(), COVARIANCE)
-    assert value >= gap / math.sqrt(CLASSES) - 1e-3
 
 
 # The authors' variants.

@@ -1,38 +1,58 @@
 """Real processes, real SIGKILL: whenever it comes, the same command goes on and ends with the same bytes."""
 
 import json
+import multiprocessing
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from small import shapes_folder
 
-DISCOVER = [sys.executable, "-m", "novakind.app.cli", "discover", "shapes", "--novel", "2", "--preset", "glyphs"]
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+from novakind.app.cli import main
+
+DISCOVER = "discover shapes --novel 2 --preset glyphs --batch 40 --quiet"
+FORKS = multiprocessing.get_context("forkserver")  # what every run imports takes seconds: it is imported once for all
+FORKS.set_forkserver_preload(["novakind.app.cli", "torch._dynamo", "sklearn.cluster", "sklearn.manifold"])
 
 
-def run(folder: Path, out: str, *options: str) -> None:
-    command = [*DISCOVER, "--batch", "40", *options, "--out", out]
-    subprocess.run(command, cwd=folder, env=ENVIRONMENT, check=True, capture_output=True)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("killed")
+    shapes_folder(root / "shapes")
+    return root
 
 
-def kill(folder: Path, out: str, *options: str, when: Callable[[list[str]], bool], wait: float = 0.0) -> None:
+def command(folder: Path, out: str, options: str) -> None:
+    """What the process does, in which nothing but imports has happened before."""
+    torch.set_num_threads(1)
+    os.chdir(folder)
+    sys.exit(main([*DISCOVER.split(), *options.split(), "--out", out]))
+
+
+def run(folder: Path, out: str, options: str) -> None:
+    process = FORKS.Process(target=command, args=(folder, out, options))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+
+
+def kill(folder: Path, out: str, options: str, when: Callable[[list[str]], bool], wait: float = 0.0) -> None:
     """Run until `when` holds of the stages of the epochs so far, and `wait` seconds longer; then kill."""
-    command = [*DISCOVER, "--batch", "40", *options, "--out", out]
-    quiet = subprocess.DEVNULL
-    process = subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=quiet, stderr=quiet)
-    while process.poll() is None and not when(stages(folder / out)):
+    process = FORKS.Process(target=command, args=(folder, out, options))
+    process.start()
+    while process.is_alive() and not when(stages(folder / out)):
         time.sleep(0.005)
     time.sleep(wait)
-    assert process.poll() is None, "the run ended before it could be killed: it needs more epochs"
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    assert process.is_alive(), "the run ended before it could be killed: it needs more epochs"
+    process.kill()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
 
 
 def stages(out: Path) -> list[str]:
@@ -42,24 +62,24 @@ def stages(out: Path) -> list[str]:
     return [json.loads(line)["stage"] for line in lines]
 
 
-def assert_same(folder: Path) -> None:
+def assert_same(whole: Path, killed: Path) -> None:
     for name in ("model.safetensors", "predictions.csv"):
-        assert (folder / "killed" / name).read_bytes() == (folder / "whole" / name).read_bytes(), name
-    assert (folder / "killed" / "report.html").exists()
+        assert (killed / name).read_bytes() == (whole / name).read_bytes(), name
+    assert (killed / "report.html").exists()
 
 
-def test_killed_three_times_it_ends_with_the_same_bytes(tmp_path):
-    shapes_folder(tmp_path / "shapes")
-    started = time.monotonic()
-    run(tmp_path, "whole", "--epochs", "60")
-    duration = time.monotonic() - started
+def test_killed_three_times_it_ends_with_the_same_bytes(folder):
+    options = "--epochs 60"
+    run(folder, "whole", options)
+    log = (folder / "whole" / "metrics.jsonl").read_text().splitlines()
+    duration = sum(json.loads(line)["seconds"] for line in log)
     moments = random.Random(time.time_ns())
     for _ in range(3):
-        begun = len(stages(tmp_path / "killed"))  # at least one epoch more
-        wait = moments.uniform(0, 0.05 * duration)
-        kill(tmp_path, "killed", "--epochs", "60", when=lambda done, begun=begun: len(done) > begun, wait=wait)
-    run(tmp_path, "killed", "--epochs", "60")
-    assert_same(tmp_path)
+        begun = len(stages(folder / "killed"))  # at least one epoch more
+        wait = moments.uniform(0, 0.1 * duration)
+        kill(folder, "killed", options, lambda done, begun=begun: len(done) > begun, wait)
+    run(folder, "killed", options)
+    assert_same(folder / "whole", folder / "killed")
 
 
 @pytest.mark.parametrize(
@@ -70,13 +90,13 @@ def test_killed_three_times_it_ends_with_the_same_bytes(tmp_path):
         ("autonovel", ["rotations", "supervised", "discover"]),
     ],
 )
-def test_killed_in_each_stage_it_ends_with_the_same_bytes(tmp_path, method, names):
-    shapes_folder(tmp_path / "shapes")
-    options = ("--method", method, "--epochs", "40")
-    run(tmp_path, "whole", *options)
-    assert list(dict.fromkeys(stages(tmp_path / "whole"))) == names
+def test_killed_in_each_stage_it_ends_with_the_same_bytes(folder, method, names):
+    options = f"--method {method} --epochs 40"
+    whole, killed = f"{method}-whole", f"{method}-killed"
+    run(folder, whole, options)
+    assert list(dict.fromkeys(stages(folder / whole))) == names
     for name in names:
-        kill(tmp_path, "killed", *options, when=lambda done, name=name: name in done)
-        assert stages(tmp_path / "killed")[-1] == name
-    run(tmp_path, "killed", *options)
-    assert_same(tmp_path)
+        kill(folder, killed, options, lambda done, name=name: name in done)
+        assert stages(folder / killed)[-1] == name
+    run(folder, killed, options)
+    assert_same(folder / whole, folder / killed)

@@ -22,7 +22,7 @@ FORMATS = [("mp4", "mpeg4", "yuv420p"), ("avi", "mjpeg", "yuvj420p"), ("webm", "
 RATES = (10, 12, 15, 25)
 MOTIONS = ("across", "up and down", "in a circle", "there and gone")
 KNOWN = MOTIONS[:2]
-OPTIONS = "--novel 2 --size 32 --frames 8 --batch 60 --epochs 25 --views.crop 0.7"
+OPTIONS = "--novel 2 --size 32 --frames 8 --batch 40 --epochs 25 --views.crop 0.7"
 
 
 def place(motion: str, turn: float) -> tuple[float, float, float]:
@@ -61,7 +61,7 @@ def films(tmp_path_factory):
     root, rng, number = tmp_path_factory.mktemp("films"), np.random.default_rng(0), 0
     truth = []
     for motion in MOTIONS:
-        for _ in range(60):
+        for _ in range(40):
             folder = motion if motion in KNOWN else "unlabeled"
             file = film(root / "train" / folder / f"{number:03}", motion, rng, number)
             if motion not in KNOWN:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from short import QUICK, blobs, fit_in_halves
+from short import QUICK, blobs, fit_in_halves, fit_until
 from small import shapes_folder
 
 from novakind.config import Config, Objective, Optim, starting
@@ -130,24 +130,13 @@ def test_both_kinds_of_items_are_needed(known, reason):
         fit(collection, part(collection, 0.1, 0.0), QUICK)
 
 
-def test_a_stopped_run_goes_on_as_if_nothing_had_happened(tmp_path, monkeypatch):
+def test_a_stopped_run_goes_on_as_if_nothing_had_happened(tmp_path):
     collection = blobs()
     split = part(collection, 0.1, 0.0)
     config = replace(QUICK, epochs=6, ema=0.8, heads=2, optim=Optim("muon", lr=0.02))
     config = replace(config, objective=Objective(weighting="adaptive", soft_start=0.5))
     whole, _, _ = fit(collection, split, config, Run.claim(tmp_path / "whole"))
-
-    checkpoint = Run.checkpoint
-
-    def stop_after_three(run, state):
-        checkpoint(run, state)
-        if state["epochs"] == 3:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Run, "checkpoint", stop_after_three)
-    with pytest.raises(KeyboardInterrupt):
-        fit(collection, split, config, Run.claim(tmp_path / "halves"))
-    monkeypatch.undo()
+    fit_until(3, collection, split, config, Run.claim(tmp_path / "halves"))
     with (tmp_path / "halves" / "metrics.jsonl").open("a") as log:
         log.write('{"epoch": 4, "a line that no checkpoint covers": 1}\n')
     halves, _, _ = fit(collection, split, config, Run(tmp_path / "halves"))
@@ -204,7 +193,7 @@ def test_digits_folder_end_to_end(tmp_path):
     collection, split = gather(Source(str(root), truth=str(truth), test=0.2), tmp_path / "store", 0.1, lambda *_: None)
     assert (len(collection), collection.classes, len(collection.truth_classes)) == (1797, ("0", "1", "2", "3", "4"), 10)
     assert collection.modality.shape == (3, 8, 8)
-    model, warnings, _ = fit(collection, split, replace(starting(Image, "glyphs"), novel=5, epochs=40))
+    model, warnings, _ = fit(collection, split, replace(starting(Image, "glyphs"), novel=5, epochs=20))
     result = scores(collection.truth[split.test], predict(model, collection.items[split.test])[1], 5, "test")
     assert not warnings
     assert result["known_acc/test/agnostic"] > 0.95
