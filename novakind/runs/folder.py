@@ -163,10 +163,10 @@ class Run:
     def history(self, epochs: int) -> list[dict[str, Any]]:
         """The first `epochs` lines of metrics.jsonl; later ones, which the checkpoint does not cover, are removed."""
         file = self.path / "metrics.jsonl"
-        lines = file.read_text(encoding="utf-8").splitlines(keepends=True)[:epochs] if file.exists() else []
         try:
+            lines = file.read_text(encoding="utf-8").splitlines(keepends=True)[:epochs] if file.exists() else []
             history = [json.loads(line) for line in lines]
-        except json.JSONDecodeError as error:
+        except ValueError as error:  # neither JSON nor text
             raise UserError(f"{file} is damaged ({error}): give --fresh to begin the run anew") from None
         write_atomic(file, "".join(lines).encode())
         return history

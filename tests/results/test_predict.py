@@ -86,3 +86,15 @@ def test_damaged_results_are_refused_and_written_again(folder, monkeypatch, caps
     assert Discovery.load(folder / "run").paths
     if name == "predictions.csv":
         assert (folder / "run" / name).read_bytes() == whole
+
+
+@pytest.mark.parametrize("content", [b"garbage\n", b"\xff\n"])
+def test_a_damaged_history_is_refused(folder, monkeypatch, capsys, content):
+    monkeypatch.chdir(folder)
+    whole = (folder / "run" / "metrics.jsonl").read_bytes()
+    try:
+        (folder / "run" / "metrics.jsonl").write_bytes(content)
+        assert main(["discover", "shapes", "--out", "run", *WORDS]) == 2
+        assert re.search(r"metrics\.jsonl is damaged .*: give --fresh", capsys.readouterr().err)
+    finally:
+        (folder / "run" / "metrics.jsonl").write_bytes(whole)
