@@ -27,7 +27,7 @@ from novakind.modality import Kind, from_array
 from novakind.model import load_model, predict, to_bytes
 from novakind.progress import Reporter
 from novakind.results.predict import fitting_rows
-from novakind.settings import change, settings_of
+from novakind.settings import change, plain, settings_of
 from novakind.training.loop import fit
 
 ARGUMENTS = {"novel": "n_novel", "prior": "prior", "encoder": "encoder", "epochs": "epochs", "seed": "random_state"}
@@ -200,9 +200,9 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         asked |= {"encoder": self.encoder} if isinstance(self.encoder, str) and self.encoder != "auto" else {}
         for name, value in (asked | check_settings(self.settings)).items():
             if name in settings_of(kind.Reading):
-                reading = change(reading, name, value)
+                reading = change(reading, name, plain(value))
             else:
-                config = change(config, name, value)
+                config = change(config, name, plain(value))
         return reading, config
 
     @speaking_python()
@@ -246,6 +246,8 @@ def check_settings(settings: Any) -> dict[str, Any]:
     if not isinstance(settings, Mapping):
         raise UserError(f'settings={settings!r} is no dict: give settings by their names, e.g. {{"optim.lr": 0.05}}')
     for name in settings:
+        if not isinstance(name, str):
+            raise UserError(f'settings={settings!r} has the name {name!r}, which is no text: write e.g. "optim.lr"')
         if name in ARGUMENTS:
             raise UserError(
                 f"settings={{{name!r}: {settings[name]!r}}} has an argument of its own, and both cannot hold: "

@@ -132,6 +132,7 @@ def test_mistakes(fitted, blobs):
         ({"settings": {"tau": True}}, '"tau": True} is no number'),
         ({"settings": {"head": 3}}, '"head": 3} is no choice of it: choose from prototype, linear'),
         ({"settings": "fast"}, "settings='fast' is no dict"),
+        ({"settings": {3: 4}}, "has the name 3, which is no text"),
         ({"epochs": 2.5}, "epochs=2.5 is no whole number"),
         ({"n_novel": 2.5}, "n_novel=2.5 is no whole number"),
         ({"n_novel": True}, "n_novel=True is no whole number"),

@@ -16,7 +16,7 @@ from novakind.modality import KINDS, Kind
 from novakind.results.report import draw_report
 from novakind.runs.complete import complete
 from novakind.runs.discovery import Discovery
-from novakind.settings import Setting, change, settings_of, unknown
+from novakind.settings import Setting, change, plain, settings_of, unknown
 
 
 def discover(
@@ -35,7 +35,7 @@ def discover(
     data; a run that was interrupted goes on, one that is finished stays.
     """
     try:
-        source, config = assemble(str(data), preset, options)
+        source, config = assemble(str(data), preset, {name: plain(value) for name, value in options.items()})
         path = Path(out) if out is not None else run_folder(source)
         complete(source, config, path, fresh, quiet, draw=draw_report)
         return Discovery.load(path)

@@ -24,6 +24,7 @@ from novakind.errors import UnreadableError
 from novakind.modality import Modality
 
 CHUNK = 256
+STORE = "store"  # its name in a run folder
 ROWS, INDEX = "rows.bin", "index.jsonl"
 
 

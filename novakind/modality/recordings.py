@@ -268,7 +268,8 @@ def survey(files: Sequence[Path]) -> Survey:
         except UnreadableError as error:
             reasons.append(f": {path} {error}")
     if not recordings:
-        raise UserError(f"none of {len(some)} files can be read as a recording{(reasons or [''])[0]}")
+        first = reasons[0] if reasons else ": there is none"
+        raise UserError(f"none of {len(some)} files can be read as a recording{first}; give CSV files of numbers")
     channels = Counter(recording.channels for recording in recordings).most_common(1)[0][0]
     typical = [recording for recording in recordings if recording.channels == channels]
     rates = [recording.rate for recording in typical if recording.rate is not None]

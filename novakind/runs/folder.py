@@ -126,9 +126,15 @@ class Run:
 
     def source(self) -> Source:
         """Where the run's data come from."""
-        given = {key: value for key, value in self.settings()["data"].items() if key not in ("digest", "reading")}
-        reading = KINDS[given["kind"]].Reading(**self.settings()["data"].get("reading", {}))
-        return Source(**given, reading=reading)
+        try:
+            given = {key: value for key, value in self.settings()["data"].items() if key != "digest"}
+            reading = KINDS[given["kind"]].Reading(**given.pop("reading", {}))
+            return Source(**given, reading=reading)
+        except (KeyError, TypeError) as error:  # a setting that is gone, or one that is not known
+            raise UserError(
+                f"{self.config_file} was written by another version of novakind, or damaged ({error}): "
+                "use that version, or run novakind discover again with --fresh"
+            ) from None
 
     def checkpoint(self, state: dict[str, Any]) -> None:
         """All that training needs to go on from the end of an epoch."""
@@ -157,10 +163,10 @@ class Run:
     def history(self, epochs: int) -> list[dict[str, Any]]:
         """The first `epochs` lines of metrics.jsonl; later ones, which the checkpoint does not cover, are removed."""
         file = self.path / "metrics.jsonl"
-        lines = file.read_text(encoding="utf-8").splitlines(keepends=True)[:epochs] if file.exists() else []
         try:
+            lines = file.read_text(encoding="utf-8").splitlines(keepends=True)[:epochs] if file.exists() else []
             history = [json.loads(line) for line in lines]
-        except json.JSONDecodeError as error:
+        except ValueError as error:  # neither JSON nor text
             raise UserError(f"{file} is damaged ({error}): give --fresh to begin the run anew") from None
         write_atomic(file, "".join(lines).encode())
         return history

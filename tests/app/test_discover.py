@@ -48,3 +48,10 @@ def test_errors_speak_of_arguments(shapes, options, sentence):
     with pytest.raises(UserError, match=sentence) as caught:
         novakind.discover(shapes, **options)
     assert "--" not in str(caught.value)
+
+
+def test_numbers_of_numpy_and_paths_are_arguments_like_others(shapes):
+    Path("truth.csv").write_text("path,label\nunlabeled/2.png,square\n")
+    options = {"novel": np.int64(2), "epochs": 1, "batch": 20, "val": np.float32(0.25), "test": np.float64(0.25)}
+    found = novakind.discover(shapes, "run", truth=Path("truth.csv"), **options)
+    assert novakind.discover(shapes, "run", truth="truth.csv", **options).paths == found.paths  # the run is found again
