@@ -139,7 +139,7 @@ def discover(plain: list[str], words: Words) -> None:
             where = {"train": "items trained on", "val": "validation items", "test": tested(results["split"])}[split]
             print(f"{what + ', ' + where:54} {100 * value:5.1f} %   {name}")
     print(f"look at it: {path / 'report.html'}  (opens in a browser)")
-    print(f"export it:  novakind export {shlex.quote(str(path))} --out sorted")
+    print(f"export it:  novakind export {shlex.quote(str(path))} --out {shlex.quote(f'sorted-{path.name}')}")
 
 
 def tested(split: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -38,9 +39,12 @@ def discover(
         source, config = assemble(str(data), preset, {name: plain(value) for name, value in options.items()})
         path = Path(out) if out is not None else run_folder(source)
         complete(source, config, path, fresh, quiet, draw=draw_report)
-        return Discovery.load(path)
+        found = Discovery.load(path)
     except UserError as error:
         raise UserError(as_arguments(str(error), of_function=True)) from None
+    for warning in found.warnings:
+        warnings.warn(as_arguments(warning, of_function=True), stacklevel=2)
+    return found
 
 
 def run_folder(source: Source, before: str = "") -> Path:

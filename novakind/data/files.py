@@ -41,7 +41,14 @@ def from_files(name: str, listing: Listing, modality: Modality, store: Path, wat
             f"none of the {len(listing.names)} files in {listing.root} can be read as {modality.noun} "
             f"(the first, {listing.names[0]}: {stored.skipped[0][1]}): give {modality.example}"
         )
-    numbers, classes = encode_labels(np.array([listing.labels[number] for number in stored.kept]))
+    names = [listing.names[number] + suffix for number, suffix in zip(stored.kept, stored.suffixes, strict=True)]
+    if 2 * len(listing.windows.keys() & set(names)) < len(listing.windows):
+        raise UserError(
+            f"{name} lists windows such as {next(iter(listing.windows))}, but the recordings are cut otherwise, e.g. "
+            f"{names[0]}: give the --window and --hop of the run that wrote it"
+        )
+    labels = [listing.windows.get(item, listing.labels[file]) for item, file in zip(names, stored.kept, strict=True)]
+    numbers, classes = encode_labels(np.array(labels))
     skipped = tuple((listing.names[number], reason) for number, reason in stored.skipped)
     return Collection(
         name,
@@ -49,7 +56,7 @@ def from_files(name: str, listing: Listing, modality: Modality, store: Path, wat
         numbers,
         classes,
         modality.fitted(stored.rows),
-        tuple(listing.names[number] + suffix for number, suffix in zip(stored.kept, stored.suffixes, strict=True)),
+        tuple(names),
         numbers,
         classes,
         (*skipped, *listing.skipped),

@@ -7,7 +7,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -34,6 +34,8 @@ class Listing:
     skipped: tuple[tuple[str, str], ...] = ()
     """What is passed over, and why."""
     arrays: Mapping[str, np.ndarray] | None = None
+    windows: Mapping[str, str] = field(default_factory=dict)
+    """Labels of single windows of recordings, by their names FILE@START."""
 
     @property
     def files(self) -> list[Path]:
@@ -65,16 +67,36 @@ def list_items(given: Path, labeled: bool = True) -> Listing:
         rows = len(arrays["X"]) if arrays["X"].ndim else 0
         return Listing(given.parent, [str(number) for number in range(rows)], arrays=arrays)
     if given.suffix.lower() in MANIFESTS and (labeled or is_manifest(given)):
-        names, labels = read_manifest(given, labels=labeled)
-        places = [os.path.normpath(os.path.join(given.parent, name)) for name in names]
-        counts = Counter(places)
-        twice = [name for name, place in zip(names, places, strict=True) if counts[place] > 1]
-        if twice:
-            raise UserError(f'{given} names "{twice[0]}" more than once, but an item has one row: remove the others')
-        return Listing(given.parent, names, ["" if label == UNLABELED else label for label in labels])
+        return list_manifest(given, labeled)
     if labeled:
         raise UserError(f"{given} is neither a folder, a .csv or .parquet manifest nor an .npz file: give one of those")
     return Listing(given.parent, [given.name])
+
+
+def list_manifest(given: Path, labeled: bool) -> Listing:
+    """The files that a table names; a row for a window of a recording is a label of that window."""
+    names, labels = read_manifest(given, labels=labeled)
+    places = [os.path.normpath(os.path.join(given.parent, name)) for name in names]
+    counts = Counter(places)
+    twice = [name for name, place in zip(names, places, strict=True) if counts[place] > 1]
+    if twice:
+        raise UserError(f'{given} names "{twice[0]}" more than once, but an item has one row: remove the others')
+    files: dict[str, str] = {}
+    windows: dict[str, str] = {}
+    for name, label in zip(names, labels, strict=True):
+        file, label = file_of(given.parent, name), "" if label == UNLABELED else label
+        if file == name:
+            files[name] = label
+        else:
+            files.setdefault(file, "")
+            windows[name] = label
+    return Listing(given.parent, list(files), list(files.values()), windows=windows)
+
+
+def file_of(root: Path, name: str) -> str:
+    """The file that an item is in: windows of recordings are called FILE@START."""
+    file, at, _ = name.rpartition("@")
+    return file if at and not os.path.lexists(root / name) and os.path.isfile(root / file) else name
 
 
 def list_folder(root: Path, labeled: bool) -> Listing:
@@ -118,7 +140,7 @@ def kind_of(given: Path) -> Kind:
         if given.suffix.lower() == ".npz" and given.is_file():
             return type(from_array(like_array(given))[1])
         if given.is_file() and is_manifest(given):
-            return kind_of_files(read_manifest(given, labels=False)[0])
+            return kind_of_files(file_of(given.parent, name) for name in read_manifest(given, labels=False)[0])
     return kind_of_files(islice(walk(given), GLANCE))
 
 

@@ -51,19 +51,24 @@ def placed(source: Source) -> Source:
     )
 
 
-def gather(source: Source, store: Path, val: float, watch: Watch) -> tuple[Collection, Split]:
-    """Load, hide, impose, divide."""
+def check_there(source: Source) -> None:
+    """Refuse data that are not there, before anything is written."""
     if not source.data:
         raise UserError("no data are given: name a folder, a manifest, an .npz file or a data set after discover")
-    source = placed(source)
-    by_name = is_named(source.data, source.root)
-    if by_name:
-        collection = DATASETS[source.data].load(source.root, source.reading, watch)
-    elif not Path(source.data).exists() and not Path(source.data).suffix:
+    if not is_named(source.data, source.root) and not Path(source.data).exists():
         raise UserError(
             f"{source.data} does not exist: give a folder, a .csv or .parquet manifest, an .npz file, "
             f"or the name of a data set ({', '.join(DATASETS)})"
         )
+
+
+def gather(source: Source, store: Path, val: float, watch: Watch) -> tuple[Collection, Split]:
+    """Load, hide, impose, divide."""
+    check_there(source)
+    source = placed(source)
+    by_name = is_named(source.data, source.root)
+    if by_name:
+        collection = DATASETS[source.data].load(source.root, source.reading, watch)
     else:
         collection = load(Path(source.data), store, source.reading, watch, KINDS[source.kind])
     if type(collection.modality) is not KINDS[source.kind]:  # arrays show what they are

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
 import shutil
@@ -76,16 +77,17 @@ def to_csv(discovery: Discovery, path: Path, root: Path | None) -> None:
     """A manifest that `discover` reads as the next collection: the labels that were given, and what was found.
 
     `label` is empty for items that had none, so that a next round has something to sort; `category` is the label or the
-    category that was found, and `status` tells which: given or suggested. Paths of files below `root` are written as
-    seen from the folder of the manifest.
+    category that was found, and `status` tells which: given or suggested. `suggested` is the model's own answer, of
+    labeled items too, with its `probability`. Paths of files below `root` are as seen from the manifest's folder.
     """
     paths = discovery.paths
     if root is not None:
         here = os.path.relpath(root.resolve(), path.parent.resolve())
         paths = [os.path.normpath(os.path.join(here, one)) for one in paths]
     status = ["given" if label else "suggested" for label in discovery.labels]
-    columns = (paths, discovery.labels, discovery.final, status, discovery.category, discovery.probability)
-    header = ["path", "label", "category", "status", "id", "probability"]
+    suggested = [discovery.names[number] for number in discovery.category]
+    columns = (paths, discovery.labels, discovery.final, status, suggested, discovery.probability)
+    header = ["path", "label", "category", "status", "suggested", "probability"]
     write_atomic(path, csv_bytes(header, zip(*columns, strict=True)))
 
 
@@ -105,8 +107,8 @@ def to_folders(
 ) -> tuple[int, list[str]]:
     """Copy or link the files of unlabeled items (or of `everything`) into folders named after their categories.
 
-    No existing file is ever overwritten: the newcomer gets a number. Returns how many files were written, and the
-    paths of those that are gone or cannot be read.
+    No existing file is ever overwritten: the newcomer gets a number, and what an earlier export has put there stays as
+    it is. Returns how many files are there, and the paths of those that are gone or cannot be read.
     """
     recording, mark, _ = discovery.paths[0].rpartition("@")
     if mark and not (root / discovery.paths[0]).exists() and (root / recording).exists():
@@ -137,7 +139,7 @@ def to_folders(
 
 
 def put(source: Path, target: Path, link: bool) -> bool:
-    """Link or copy a file; False, and nothing done, where anything stands at `target` already."""
+    """Link or copy a file, unless it is there already; False, and nothing done, where anything else is at `target`."""
     try:
         if link:
             target.symlink_to(source)
@@ -151,7 +153,9 @@ def put(source: Path, target: Path, link: bool) -> bool:
         shutil.copystat(source, target)
         return True
     except FileExistsError:
-        return False
+        if link or target.is_symlink():
+            return link and target.is_symlink() and target.readlink() == source
+        return target.is_file() and filecmp.cmp(source, target, shallow=False)
 
 
 def safe_name(name: str) -> str:

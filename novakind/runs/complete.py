@@ -12,7 +12,7 @@ from novakind.data.collection import Collection
 from novakind.data.sampler import check_batch
 from novakind.data.source import Source
 from novakind.data.split import Split
-from novakind.datasets.gather import gather, placed
+from novakind.datasets.gather import check_there, gather, placed
 from novakind.errors import UserError
 from novakind.methods import make_method
 from novakind.modality import KINDS
@@ -44,6 +44,7 @@ def complete(
 
     Runs on the same data may share a `store` of decoded files; `draw` makes the report.
     """
+    check_there(source)
     config, source = early_checks(config, source), placed(source)
     config = config if config.views else replace(config, views=KINDS[source.kind].Views())
     run = Run.claim(path)
@@ -75,8 +76,7 @@ def early_checks(config: Config, source: Source) -> Config:
         config = replace(config, novel=len(config.prior.split(",")))
     if config.novel < 1 and not source.known:
         raise UserError(
-            f"--novel {config.novel} asks for no new category, but at least 1 is needed: "
-            "give the number of new categories to look for, e.g. --novel 5"
+            "the number of new categories is not given, and at least 1 is needed: give how many to look for, --novel 5"
         )
     if config.novel:
         prior = Prior.parse(config.prior, 1, config.novel)

@@ -57,10 +57,12 @@ class Discovery:
     names: tuple[str, ...]  # of the K categories: the known classes, then the new ones
     known: int
     truth_classes: tuple[str, ...] | None  # the known classes first, in the order of `names`
+    warnings: tuple[str, ...] = ()  # what novakind noticed during training, e.g. a collapse
 
     @staticmethod
-    def load(run: Path) -> Discovery:
+    def load(run: str | Path) -> Discovery:
         """Read a finished run folder."""
+        run = Path(run)
         for name in ("predictions.csv", "embeddings.npz", "results.json"):
             if not (run / name).is_file():
                 raise UserError(f"{run} has no {name}, as a finished run must: run the same command again to finish it")
@@ -99,6 +101,7 @@ class Discovery:
             names=tuple(results["classes"]),
             known=results["known"],
             truth_classes=None if truth_classes is None else tuple(truth_classes),
+            warnings=tuple(results.get("warnings", ())),
         )
 
     @cached_property

@@ -36,7 +36,8 @@ def make_sampler(collection: Collection, split: Split, config: Config) -> Sample
     if not (labels < 0).any():
         raise UserError(
             f"{collection.name} has no unlabeled item, so there is nothing to discover: "
-            "put the items to sort into a folder named unlabeled, or treat classes as novel with --known"
+            "put the items to sort into a folder named unlabeled (in a table: leave their label empty), "
+            "or treat classes as novel with --known"
         )
     labeled, unlabeled = split.train[labels >= 0], split.train[labels < 0]
     partners = groups_of(collection, config.pair)[unlabeled] if config.pair else None

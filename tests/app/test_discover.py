@@ -10,7 +10,7 @@ import novakind
 from novakind.app.cli import main
 from novakind.errors import UserError
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings("ignore::UserWarning")]
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_the_function_does_what_the_command_does(shapes):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({}, "novel=0 asks for no new category"),
+        ({}, "the number of new categories is not given.*novel=5"),
         ({"novel": 2.5}, "novel=2.5 is no whole number"),
         ({"novel": 2, "window": "3s"}, "window.* is for recordings, and .* holds pictures: leave it out"),
         ({"novel": 2, "nouvel": 1}, "nouvel is no setting: did you mean novel?"),
@@ -55,3 +55,10 @@ def test_numbers_of_numpy_and_paths_are_arguments_like_others(shapes):
     options = {"novel": np.int64(2), "epochs": 1, "batch": 20, "val": np.float32(0.25), "test": np.float64(0.25)}
     found = novakind.discover(shapes, "run", truth=Path("truth.csv"), **options)
     assert novakind.discover(shapes, "run", truth="truth.csv", **options).paths == found.paths  # the run is found again
+
+
+def test_what_was_noticed_is_a_warning_and_stays_with_the_result(shapes):
+    with pytest.warns(UserWarning, match="do not trust the new categories yet; add labeled items"):
+        found = novakind.discover(shapes, "run", novel=2, epochs=1, batch=40, **{"optim.lr": 1e-6})
+    assert any("train longer with --epochs" in warning for warning in found.warnings)
+    assert novakind.Discovery.load("run").warnings == found.warnings

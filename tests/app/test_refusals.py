@@ -13,7 +13,7 @@ from novakind.runs.folder import Run
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--novel", "0"], "--novel 0 asks for no new category"),
+        (["--novel", "0"], "the number of new categories is not given"),
         (["--novel", "-3"], "--novel -3 is out of range"),
         (["--novel", "2", "--prior", "1/2,1/4,1/4"], "has 3 shares, but --novel asks for 2"),
         (["--novel", "2", "--prior=-1/2,3/2"], "holds a share that is not above 0"),

@@ -48,7 +48,7 @@ def test_the_command_that_discover_prints_exports_a_manifest(shapes, capsys, man
     assert main(["discover", manifest, *QUICK]) == 0
     printed = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("export it:"))
     assert main(shlex.split(printed.split("novakind", 1)[1])) == 0
-    assert len(list(Path("sorted").rglob("*.png"))) == 80
+    assert len(list(Path("sorted-items").rglob("*.png"))) == 80
     assert main(["report", "runs/items"]) == 0
 
 
@@ -104,3 +104,29 @@ def test_the_label_of_a_recording_counts_for_all_its_windows(tmp_path):
     single = next(path for path in collection.paths if "c@home" in path)
     (tmp_path / "truth.csv").write_text(f"path,label\nunlabeled/c@home.csv,jump\n{single},fall\n")
     assert with_truth(collection, tmp_path / "truth.csv").truth_classes == ("walk", "fall", "jump")
+
+
+def test_windows_of_recordings_have_a_next_round_too(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for folder, pace in (("still", 0.0), ("walk", 2.0), ("unlabeled", 5.0)):
+        for number in range(2):
+            times = np.arange(1500) / 50
+            wave = np.sin(2 * np.pi * pace * times) + 0.1 * rng.normal(size=1500)
+            file = Path("moves") / folder / f"{number}.csv"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            np.savetxt(file, np.stack([times, wave], 1), "%.4f", ",", header="time,x", comments="")
+    quick = ["--novel", "1", "--epochs", "1", "--batch", "20", "--quiet"]
+    assert main(["discover", "moves", "--window", "2s", *quick]) == 0
+    Path("away").mkdir()
+    assert main(["export", "runs/moves", "--out", "away/moves.csv"]) == 0
+    table = Path("away/moves.csv").read_text().replace("/unlabeled/0.csv@0.0s,,", "/unlabeled/0.csv@0.0s,shake,")
+    Path("away/moves.csv").write_text(table)  # a person names one window
+    assert main(["discover", "away/moves.csv", "--window", "2s", *quick, "--out", "second"]) == 0
+    with Path("second/predictions.csv").open(newline="") as file:
+        labels = [row["label"] for row in csv.DictReader(file)]
+    assert labels.count("shake") == 1
+    assert labels.count("still") == labels.count("walk") == labels.count("") + 1
+    capsys.readouterr()
+    assert main(["discover", "away/moves.csv", "--window", "3.3s", *quick, "--out", "third"]) == 2
+    assert "cut otherwise" in capsys.readouterr().err

@@ -23,7 +23,7 @@ def test_export_csv_is_a_manifest_with_the_given_labels(tmp_path):
         assert row["label"] == label
         assert row["category"] == (label or found.names[number])
         assert row["status"] == ("given" if label else "suggested")
-        assert int(row["id"]) == number
+        assert row["suggested"] == found.names[number]
     assert os.listdir(tmp_path / "new folder") == ["out.csv"]
 
 
@@ -151,3 +151,13 @@ def test_hostile_category_names_become_folders(tmp_path):
     write_files(tmp_path / "data", found.paths)
     to_folders(found, tmp_path / "out", tmp_path / "data", False)
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"cat", "dog", "_up"}
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_exporting_twice_changes_nothing(tmp_path, link):
+    found = Discovery.load(write_run(tmp_path / "run", paths=[f"{i % 3}/{i // 3}.png" for i in range(60)]))
+    write_files(tmp_path / "data", found.paths)
+    first = to_folders(found, tmp_path / "out", tmp_path / "data", link, everything=True)
+    files = sorted(tmp_path.joinpath("out").rglob("*.png"))
+    assert to_folders(found, tmp_path / "out", tmp_path / "data", link, everything=True) == first == (60, [])
+    assert sorted(tmp_path.joinpath("out").rglob("*.png")) == files
