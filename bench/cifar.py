@@ -1,10 +1,10 @@
-"""CIFAR-10, five classes known and five hidden: how long until the hidden ones are found, ours against UNO's objective.
+"""CIFAR-10, five classes known and five novel: how long until the novel ones are found, ours against UNO's objective.
 
     NOVAKIND_DATA=... python bench/cifar.py --minutes 5 --seeds 3      # half an hour; `novakind data cifar10` first
 
 Both train the same encoder on the same views for the same time, as `novakind compare --preset fast` does: ours;
 uno-direct, UNO's objective from the first epoch on; and, if asked for, uno, which begins with a supervised stage.
-Prints the table (test part) and the minutes until a novel ACC is reached (items kept aside), and draws curves.svg. What
+Prints the table (test part) and the minutes until a novel ACC is reached (validation items), and draws curves.svg. What
 is finished is not run again.
 """
 
@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--methods", default="ours,uno-direct")
     parser.add_argument("--encoder", default="fastnet", help="fastnet for minutes, fastnet-wide for half an hour")
-    parser.add_argument("--targets", default="60,70,75,80,85,90", help="novel ACC in percent, agnostic")
+    parser.add_argument("--targets", default="60,70,75,80,85,90", help="novel ACC in percent, task-agnostic")
     parser.add_argument("--out", type=Path, default=Path("runs") / "bench-cifar")
     options = parser.parse_args()
     command = f"python bench/cifar.py --minutes {options.minutes:g} --seeds {options.seeds} --methods {options.methods}"

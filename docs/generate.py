@@ -1,81 +1,114 @@
-"""A hook of the site: the settings, from the dataclasses that hold them, take the place of a mark in settings.md."""
+"""A hook of the site: the commands, settings and presets take the place of marks in settings.md, from the code."""
 
 from __future__ import annotations
 
-import ast
 import inspect
-import textwrap
-from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from novakind.datasets.source import Source
-
-from novakind.config import Config
-
-MARK = "<!-- settings -->"
-POSITIONAL = {"data": "DATA"}
-WORDS = {int: "whole number", float: "number", bool: "switch", str: "text"}
+from novakind.app.cli import VERBS
+from novakind.config import Config, Objective, Optim
+from novakind.data.source import Source
+from novakind.modality import KINDS, Kind
+from novakind.settings import WORDS, Setting, settings_of
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    return markdown.replace(MARK, "\n\n".join([*sections(Source), *sections(Config)]))
+    for mark, text in (("<!-- commands -->", commands), ("<!-- settings -->", settings), ("<!-- kinds -->", kinds)):
+        if mark in markdown:
+            markdown = markdown.replace(mark, "\n\n".join(text()))
+    return markdown
 
 
-def sections(kind: type, within: str = "") -> Iterator[str]:
-    """A heading, what the class says of itself and a table of its fields; then the same for each dataclass inside."""
-    hints, docs = get_type_hints(kind, include_extras=True), docs_of(kind)
-    rows, inner = [], []
-    for each in fields(kind):
-        plain, marks = parts(hints[each.name])
-        if is_dataclass(plain):
-            inner.append((plain, f"{within}{each.name}."))
-        else:
-            cells = (option(within, each.name, plain), value(plain, marks), default(each), docs.get(each.name, ""))
-            rows.append(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
-    table = "\n".join(["| option | value | default | |", "|---|---|---|---|", *rows])
-    yield f"## {kind.__name__}\n\n{inspect.getdoc(kind)}\n\n{table}"
-    for dataclass, name in inner:
-        yield from sections(dataclass, name)
+def commands() -> Iterator[str]:
+    """Each verb: what it takes, what it does, its own options."""
+    for name, verb in VERBS.items():
+        yield f"### {name}"
+        yield f"`{' '.join(['novakind', name, *verb.plain.split()])}`"
+        yield inspect.cleandoc(verb.options.__doc__ or "")
+        yield from table(settings_of(verb.options).values())
+        if verb.is_training:
+            yield "And all [settings of a run](#settings-of-a-run) and of [its kind of data](#kinds-of-data)."
 
 
-def docs_of(kind: type) -> Mapping[str, str]:
-    """The docstring below each field of a dataclass, on one line."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
-    assert isinstance(tree, ast.ClassDef)
-    return {
-        each.target.id: " ".join(text.value.value.split())
-        for each, text in zip(tree.body, tree.body[1:], strict=False)
-        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
-        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
-    }
+def settings() -> Iterator[str]:
+    """What every run has, by what it belongs to."""
+    own = {name: one for name, one in settings_of(Config).items() if "." not in name}
+    yield from section("Data", Source, {name: one for name, one in settings_of(Source).items() if name != "data"})
+    yield from section("Training", Config, own)
+    yield from section("Objective", Objective, settings_of(Objective, "objective."))
+    yield from section("Optimiser", Optim, settings_of(Optim, "optim."))
 
 
-def parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
-    """A type without its annotations, and these."""
-    return (get_args(hint)[0], get_args(hint)[1:]) if get_origin(hint) is Annotated else (hint, ())
+def kinds() -> Iterator[str]:
+    """How each kind of data is read and varied, and what its presets change."""
+    for kind in KINDS.values():
+        yield f"### {kind.noun.capitalize()}"
+        endings = ", ".join(f"`{ending}`" for ending in sorted(kind.endings))
+        yield " ".join(filter(None, (f"Files: {endings}." if endings else "", arrays(kind))))
+        for title, options in (("Reading", settings_of(kind.Reading)), ("Views", settings_of(kind.Views, "views."))):
+            if options:
+                yield f"**{title}.** {inspect.cleandoc(getattr(kind, title).__doc__ or '')}"
+                yield from table(options.values())
+        yield "**Presets.**"
+        yield "\n".join(f"- `{name}`{origin(kind, name)}: {changes(kind, name)}" for name in kind.presets)
 
 
-def option(within: str, name: str, plain: Any) -> str:
-    if name in POSITIONAL:
-        return f"`{POSITIONAL[name]}`"
-    spelled = f"{within}{name}".replace("_", "-")
-    return f"`--{spelled}`, `--{opposite(spelled)}`" if plain is bool else f"`--{spelled}`"
+def arrays(kind: Kind) -> str:
+    return f"Arrays: {kind.arrays}." if kind.arrays else ""
 
 
-def opposite(spelled: str) -> str:
-    before, dot, last = spelled.rpartition(".")
+def origin(kind: Kind, name: str) -> str:
+    return " (without `--preset`)" if name == next(iter(kind.presets)) else ""
+
+
+def changes(kind: Kind, name: str) -> str:
+    """The options that stand for a preset."""
+    spelled = [spell(key.removeprefix("reading."), value) for key, value in kind.presets[name].items()]
+    return " ".join(f"`{one}`" for one in spelled) or "the defaults"
+
+
+def spell(name: str, value: Any) -> str:
+    option = name.replace("_", "-")
+    if isinstance(value, bool):
+        return f"--{option}" if value else f"--{opposite(option)}"
+    return f"--{option} {value:g}" if isinstance(value, float) else f"--{option} {value}"
+
+
+def opposite(option: str) -> str:
+    before, dot, last = option.rpartition(".")
     return f"{before}{dot}no-{last}"
 
 
-def value(plain: Any, marks: tuple[Any, ...]) -> str:
-    if get_origin(plain) is Literal:
-        return ", ".join(get_args(plain))
-    limits = [str(mark) for mark in marks if type(mark).__name__ == "Range"]
-    return ", ".join([WORDS.get(plain, str(plain)), *limits])
+def section(title: str, kind: type, options: Mapping[str, Setting]) -> Iterator[str]:
+    yield f"### {title}"
+    yield inspect.cleandoc(kind.__doc__ or "")
+    yield from table(options.values())
 
 
-def default(each: Field[Any]) -> str:
-    if each.default in ("", None, MISSING):
+def table(options: Iterable[Setting]) -> Iterator[str]:
+    rows = [
+        f"| {' | '.join(cell.replace('|', '&#124;') for cell in (names(one), values(one), default(one), one.doc))} |"
+        for one in options
+    ]
+    if rows:
+        yield "\n".join(["| option | value | default | |", "|---|---|---|---|", *rows])
+
+
+def names(setting: Setting) -> str:
+    option = setting.option.removeprefix("--")
+    return f"`--{option}`, `--{opposite(option)}`" if setting.type is bool else f"`--{option}`"
+
+
+def values(setting: Setting) -> str:
+    if setting.type is bool:
         return ""
-    return {True: "on", False: "off"}[each.default] if isinstance(each.default, bool) else str(each.default)
+    return ", ".join(setting.choices) or ", ".join(
+        filter(None, (WORDS[setting.type], str(setting.range) if setting.range else ""))
+    )
+
+
+def default(setting: Setting) -> str:
+    if setting.default in ("", None):
+        return ""
+    return {True: "on", False: "off"}[setting.default] if setting.type is bool else f"{setting.default}"

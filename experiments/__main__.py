@@ -15,6 +15,7 @@ from experiments.tables import ALIASES, EXHIBITS, cells_of, tables_of
 from experiments.write import write
 from novakind.errors import UserError
 from novakind.progress import Reporter
+from novakind.training.memory import keep_memory
 
 HERE = Path(__file__).parent
 REPORTS = {"cpu": HERE / "RESULTS.md", "paper": HERE / "RESULTS-paper.md"}
@@ -66,6 +67,7 @@ def show_list(matrix: Matrix, exhibits: Iterable[Exhibit], data: list[str], seed
 
 def main(words: list[str] | None = None) -> int:
     """0: all is there; 1: some runs failed; 2: a mistake in the command; 130: interrupted, to be gone on with."""
+    keep_memory()
     options = parse(words)
     seeds = options.seeds or SCALES[options.scale].seeds
     results, report = places(options.scale, options.out)

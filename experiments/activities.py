@@ -26,6 +26,7 @@ from novakind.data.source import Source
 from novakind.modality.series import Series
 from novakind.objective.metrics import matched_confusion
 from novakind.runs.discovery import Discovery
+from novakind.training.memory import keep_memory
 
 EPOCHS = 20
 SCORES = ("known_acc/test/agnostic", "novel_acc/test/aware", "novel_acc/test/agnostic")
@@ -123,7 +124,7 @@ def run(row: Row, runs: Path) -> None:
         methods = ",".join(name for name, wanted in row.methods.items() if wanted == count)
         options = [f"--known '{row.source.known}'", f"--split-seed {row.source.split_seed}", f"--epochs {EPOCHS}"]
         options += [f"--split {row.source.split}"] if row.source.split else []
-        options += [f"--series.{name.replace('_', '-')} {value}" for name, value in row.changes.items()]
+        options += [f"--views.{name.replace('_', '-')} {value}" for name, value in row.changes.items()]
         options += [f"--encoder {row.encoder}"] if row.encoder != "auto" else []
         command = f"novakind compare {row.source.data} {' '.join(options)} --methods {methods} --seeds {count}"
         print(command, flush=True)
@@ -229,6 +230,7 @@ def matrix(confusion: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
+    keep_memory()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", nargs="*", choices=[*TABLES, []])
     parser.add_argument("--runs", type=Path, default=Path("runs") / "activities")

@@ -25,6 +25,7 @@ from novakind.compare.board import percent, spread
 from novakind.compare.plan import CELL, run_compare
 from novakind.config import Config
 from novakind.data.source import Source
+from novakind.training.memory import keep_memory
 
 RESULTS = Path(__file__).parent / "results"
 SCORES = {
@@ -148,6 +149,7 @@ def markdown(record: dict[str, Any]) -> str:
 
 
 def main() -> None:
+    keep_memory()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", nargs="*", choices=[*TABLES, []])
     parser.add_argument("--runs", type=Path, default=Path("runs") / "cifar10")

@@ -24,6 +24,7 @@ from novakind.data.source import Source
 from novakind.modality.image import Image
 from novakind.results.report import draw_report
 from novakind.runs.complete import complete
+from novakind.training.memory import keep_memory
 
 NAMES = [f"{kind}_acc/test/{protocol}" for kind in ("known", "novel") for protocol in ("agnostic", "aware")]
 
@@ -33,6 +34,7 @@ def spread(values: list[float]) -> dict[str, float | int]:
 
 
 def main() -> None:
+    keep_memory()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "digits.json")
@@ -58,7 +60,7 @@ def main() -> None:
         "command": f"python experiments/digits.py --seeds {options.seeds}",
         "commit": commit.stdout.strip(),
         "version": __version__,
-        "protocol": "digits, known 0-4, novel 5-9; test = a stratified fifth (split seed 0), never trained on",
+        "protocol": "digits, known 0-4, novel 5-9; test = a fifth, drawn by labels (split seed 0), never trained on",
         "cores": os.cpu_count(),
         "table": table,
     }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
+import itertools
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -32,15 +34,19 @@ def locked(folder: Path, wait: bool) -> Iterator[None]:
 def csv_bytes(header: list[str], rows: Iterable[Iterable[Any]]) -> bytes:
     """A table as UTF-8 CSV."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    plain = csv.writer(buffer, lineterminator="\n")
+    quoted = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    for row in itertools.chain([header], map(tuple, rows)):
+        # A carriage return ends a row for readers, but the writer quotes only the line ends that it writes itself.
+        (quoted if any("\r" in str(cell) for cell in row) else plain).writerow(row)
     return buffer.getvalue().encode(errors="surrogateescape")
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A path beside `path` to write to: it takes the place of `path` when the block ends well, else it vanishes."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 OPTION = re.compile(r"(?<![^\s(])--(?P<name>[a-z][a-z0-9_.-]*[a-z0-9])(?:[ =](?P<value>[^\s:;)]*[^\s:;).,]))?")
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-?inf|nan|True|False|None")
@@ -20,25 +21,31 @@ class UnreadableError(Exception):
     """A file that cannot be decoded; the message says why."""
 
 
-def as_arguments(sentence: str) -> str:
-    """The options of the command line in a sentence as the arguments of `Discoverer`.
+def as_arguments(sentence: str, of_function: bool = False) -> str:
+    """The options of the command line in a sentence as the arguments of `Discoverer`, or of the function `discover`.
 
-    --novel 5 becomes n_novel=5, --optim.lr 0.1 settings={"optim.lr": 0.1}, --no-flips settings={"flips": False}.
+    --novel 5 becomes n_novel=5, --optim.lr 0.1 settings={"optim.lr": 0.1}, --no-flips settings={"flips": False}. Of the
+    function every option is an argument: novel=5, **{"optim.lr": 0.1}, flips=False.
     """
-    return OPTION.sub(_as_argument, sentence.replace(*HELP))
+    return OPTION.sub(partial(_as_argument, of_function), sentence.replace(*HELP))
 
 
-def _as_argument(found: re.Match[str]) -> str:
+def _as_argument(of_function: bool, found: re.Match[str]) -> str:
     name, value = found["name"].replace("-", "_"), found["value"] or ""
     rest = found[0].removeprefix(f"--{found['name']}")
     if name.startswith("no_"):
-        return f'settings={{"{name.removeprefix("no_")}": False}}{rest}'
+        return _spelled(of_function, name.removeprefix("no_"), "False") + rest
     if NUMBER.fullmatch(value) or value[:1] == "'":
         rest = ""
     elif value and name in WORDED:
         value, rest = f'"{value}"', ""
     else:  # the next word of the sentence
         value = ""
-    if name in OWN:
-        return OWN[name] + (f"={value}" if value else "") + rest
-    return f'settings={{"{name}": {value or "..."}}}{rest}'
+    return _spelled(of_function, name, value) + rest
+
+
+def _spelled(of_function: bool, name: str, value: str) -> str:
+    own = name if of_function and "." not in name else OWN.get(name, "")
+    if own:
+        return f"{own}={value}" if value else own
+    return ('**{"%s": %s}' if of_function else 'settings={"%s": %s}') % (name, value or "...")

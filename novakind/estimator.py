@@ -27,7 +27,7 @@ from novakind.modality import Kind, from_array
 from novakind.model import load_model, predict, to_bytes
 from novakind.progress import Reporter
 from novakind.results.predict import fitting_rows
-from novakind.settings import change, settings_of
+from novakind.settings import change, plain, settings_of
 from novakind.training.loop import fit
 
 ARGUMENTS = {"novel": "n_novel", "prior": "prior", "encoder": "encoder", "epochs": "epochs", "seed": "random_state"}
@@ -52,26 +52,39 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
     Parameters
     ----------
-    n_novel : number of new categories.
-    prior : shares of the new categories, e.g. (0.5, 0.25, 0.25), or "uniform".
-    preset : the settings that `settings` then changes: "auto" (those of the kind of data), "default", "glyphs",
-        "sensors", "fast" or "paper".
-    settings : changes to the preset, by dotted name: {"objective.kl": 4, "head": "linear", "optim.lr": 0.05}; not for
-        what has an argument of its own.
-    encoder : a name, or any `nn.Module` that maps a batch to vectors; "auto" leaves it to the preset.
-    epochs : passes over the unlabeled items; 0 leaves it to the preset, which mostly chooses by the amount of data.
-    random_state : a number, or None for another run each time.
-    verbose : show progress.
+    n_novel : int
+        How many new categories to look for.
+    prior : str or sequence of float
+        Their shares, e.g. (0.5, 0.25, 0.25), or "uniform".
+    preset : str
+        The settings to start from: "auto" (those of the kind of data), "default", "glyphs", "sensors", "fast", "paper".
+    settings : dict, optional
+        Changes to the preset, by dotted name: {"objective.kl": 4, "head": "linear", "optim.lr": 0.05}; not for what has
+        an argument of its own.
+    encoder : str or nn.Module
+        A name, or any module that maps a batch to vectors; "auto" leaves it to the preset. What a user froze stays so.
+    epochs : int
+        Passes over the unlabeled items; 0 leaves it to the preset, or to the amount of data.
+    random_state : int, numpy generator or None
+        None makes another run each time.
+    verbose : bool
+        Show progress.
 
     Attributes
     ----------
-    labels_ : the category of each item of X, an entry of `classes_`.
-    classes_ : the known classes as given in y (truth values as 0 and 1), then the new ones: whole numbers that go on
-        after the largest known one, or "new-1", "new-2", ... where a class is a string.
-    feature_names_in_ : names of the columns of X, where it is a table that has them.
-    n_features_in_ : how many numbers the model sees of an item; of a grey picture too, three for each pixel.
-    history_ : the loss terms and scores of each epoch.
-    warnings_ : what novakind noticed during training, e.g. a collapse.
+    labels_ : ndarray
+        The category of each item of X, an entry of `classes_`.
+    classes_ : ndarray
+        The known classes as given in y (truth values as 0 and 1), then the new ones: whole numbers that go on after the
+        largest known one, or "new-1", "new-2", ... where a class is a string.
+    feature_names_in_ : ndarray
+        Names of the columns of X, where it is a table that has them.
+    n_features_in_ : int
+        How many numbers the model sees of an item; of a grey picture too, three for each pixel.
+    history_ : list of dict
+        The loss terms and scores of each epoch.
+    warnings_ : list of str
+        What novakind noticed during training, e.g. a collapse.
 
     Examples
     --------
@@ -187,9 +200,9 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         asked |= {"encoder": self.encoder} if isinstance(self.encoder, str) and self.encoder != "auto" else {}
         for name, value in (asked | check_settings(self.settings)).items():
             if name in settings_of(kind.Reading):
-                reading = change(reading, name, value)
+                reading = change(reading, name, plain(value))
             else:
-                config = change(config, name, value)
+                config = change(config, name, plain(value))
         return reading, config
 
     @speaking_python()
@@ -233,6 +246,8 @@ def check_settings(settings: Any) -> dict[str, Any]:
     if not isinstance(settings, Mapping):
         raise UserError(f'settings={settings!r} is no dict: give settings by their names, e.g. {{"optim.lr": 0.05}}')
     for name in settings:
+        if not isinstance(name, str):
+            raise UserError(f'settings={settings!r} has the name {name!r}, which is no text: write e.g. "optim.lr"')
         if name in ARGUMENTS:
             raise UserError(
                 f"settings={{{name!r}: {settings[name]!r}}} has an argument of its own, and both cannot hold: "

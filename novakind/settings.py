@@ -87,16 +87,18 @@ class Setting:
 
     @property
     def example(self) -> str:
-        return f"{self.option} {self.default}" if self.default not in (None, "") else f"a {WORDS[self.type]}"
+        """What to give instead, for advice."""
+        return f"{self.option} {self.default}" if self.default else f"a {WORDS[self.type]}"
 
     def parse(self, text: str) -> Any:
         """A value from what stands on a command line."""
-        if self.type in (str, Path):
-            return self.type(text)
         try:
+            if self.type is Path and not text:
+                raise ValueError  # Path("") would be the folder that one is in
             return self.type(text)
         except ValueError:
-            raise UserError(f"{self.option} {text} is no {WORDS[self.type]}: give {self.example}") from None
+            shown = text or repr(text)
+            raise UserError(f"{self.option} {shown} is no {WORDS[self.type]}: give {self.example}") from None
 
 
 def is_a(value: Any, kind: type) -> bool:
@@ -161,6 +163,13 @@ def change(settings: Any, name: str, value: Any, within: str = "") -> Any:
         raise UserError(unknown(f"{within}{name}", known))
     known[f"{within}{first}"].check(value)
     return replace(settings, **{first: value})
+
+
+def plain(value: Any) -> Any:
+    """A path as text and a number of numpy's as one of Python's: what a run folder or a model's card can write down."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value) if isinstance(value, Path) else value
 
 
 def first_change(settings: Any) -> str:

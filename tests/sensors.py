@@ -5,7 +5,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from novakind.modality.series import Series, SeriesViews
+from novakind.modality.series import Series
+from novakind.modality.warp import SeriesViews
 
 OFF = SeriesViews(jitter=0, scale=0, rotate=0, time_warp=0, magnitude_warp=0, permute=0, slice=1, drop=0)
 

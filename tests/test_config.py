@@ -11,7 +11,7 @@ from novakind.config import Config, Objective, Optim, as_tables, starting, start
 from novakind.errors import UserError
 from novakind.modality import KINDS
 from novakind.modality.image import ImageViews
-from novakind.modality.series import SeriesViews
+from novakind.modality.warp import SeriesViews
 from novakind.settings import change, from_tables
 from novakind.toml import read_toml, to_toml
 

@@ -23,9 +23,9 @@ from novakind.errors import UserError, as_arguments
         ("give --optim.lr=1e-05.", 'give settings={"optim.lr": 1e-05}.'),
         ("--tau nan is", 'settings={"tau": nan} is'),
         ("raise --objective.novel-mass to 1", 'raise settings={"objective.novel_mass": ...} to 1'),
-        ("--image.mild-from 2 is", 'settings={"image.mild_from": 2} is'),
+        ("--views.mild-from 2 is", 'settings={"views.mild_from": 2} is'),
         ("give --no-flips", 'give settings={"flips": False}'),
-        ("but --no-image.flip keeps", 'but settings={"image.flip": False} keeps'),
+        ("but --no-views.flip keeps", 'but settings={"views.flip": False} keeps'),
         ("--flips is for pictures", 'settings={"flips": ...} is for pictures'),
         (
             "--flips 1 is no truth value: give --flips False",
@@ -47,10 +47,10 @@ def test_options_as_arguments(options, arguments):
     ("arguments", "message"),
     [
         ({"n_novel": 0}, "n_novel=0 asks for no new category, but at least 1 is needed: give n_novel=1 or more"),
-        ({"epochs": -1}, "epochs=-1 is out of range, it must be from 0 to 1,000,000: give epochs=0"),
+        ({"epochs": -1}, "epochs=-1 is out of range, it must be from 0 to 1,000,000: give a whole number"),
         (
             {"random_state": -3},
-            "random_state=-3 is out of range, it must be from 0 to 4,294,967,295: give random_state=0",
+            "random_state=-3 is out of range, it must be from 0 to 4,294,967,295: give a whole number",
         ),
         ({"preset": "sensors"}, 'preset="sensors" is not for vectors: choose from auto, default, paper'),
         (

@@ -15,8 +15,11 @@ from sklearn.preprocessing import StandardScaler
 
 import novakind.estimator
 from novakind import Discoverer
+from novakind.app.discover import assemble
 from novakind.errors import UserError
+from novakind.modality.features import Features
 from novakind.modality.image import Image
+from novakind.modality.series import Series
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +132,7 @@ def test_mistakes(fitted, blobs):
         ({"settings": {"tau": True}}, '"tau": True} is no number'),
         ({"settings": {"head": 3}}, '"head": 3} is no choice of it: choose from prototype, linear'),
         ({"settings": "fast"}, "settings='fast' is no dict"),
+        ({"settings": {3: 4}}, "has the name 3, which is no text"),
         ({"epochs": 2.5}, "epochs=2.5 is no whole number"),
         ({"n_novel": 2.5}, "n_novel=2.5 is no whole number"),
         ({"n_novel": True}, "n_novel=True is no whole number"),
@@ -181,3 +185,13 @@ def test_what_is_not_asked_for_is_left_to_the_preset():
     assert (config.encoder, config.epochs) == ("fastnet-wide", 15)
     _, config = Discoverer(preset="fast", encoder="convnet", epochs=3)._settings(Image)
     assert (config.encoder, config.epochs) == ("convnet", 3)
+
+
+@pytest.mark.parametrize(
+    ("X", "kind"),
+    [(np.zeros((9, 4)), Features), (np.zeros((9, 20, 3)), Series), (np.zeros((9, 8, 8), np.uint8), Image)],
+)
+def test_the_preset_is_that_of_the_kind_of_data_as_on_the_command_line(X, kind, tmp_path):
+    np.savez(tmp_path / "data.npz", X=X, y=np.zeros(9))
+    source, config = assemble(str(tmp_path / "data.npz"), "auto", {"novel": 2, "seed": 0})
+    assert Discoverer(random_state=0)._settings(kind) == (source.reading, config)

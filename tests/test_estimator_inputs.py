@@ -168,3 +168,10 @@ def test_a_clone_has_an_encoder_of_its_own():
     assert torch.equal(second.encoder.weight, encoder.weight)
     assert np.array_equal(first.fit(X, Y).predict_proba(X), second.fit(X, Y).predict_proba(X))
     pickle.loads(pickle.dumps(clone(second.fit(X, Y)))).fit(X, Y)
+
+
+def test_numbers_of_numpy_are_settings_like_others(tmp_path):
+    chosen = {"batch": np.int64(20), "dim": np.int64(16), "tau": np.float32(0.1), "views.mix": np.float64(0.1)}
+    found = quick(settings=chosen).fit(X, Y)
+    found.save(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(Discoverer.load(tmp_path / "model.safetensors").predict(X), found.labels_)

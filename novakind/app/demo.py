@@ -26,7 +26,7 @@ KNOWN = 5
 
 
 def write_digits(folder: Path) -> tuple[Path, Path]:
-    """The folder of pictures, and a CSV file that tells what the unlabeled ones are. What is there already stays."""
+    """The folder of pictures, and a CSV file with the truth of all of them. What is there already stays."""
     pictures, digits = digit_pictures()
     root, truth = folder / "digits", folder / "digits-truth.csv"
     rows = []
@@ -60,7 +60,7 @@ def kmeans_on_pixels(collection: Collection, split: Split) -> float:
 
 
 def run_demo(folder: Path, seed: int) -> None:
-    """Exactly `novakind discover` on the folder, then the same items by two simpler ways for comparison."""
+    """Exactly `novakind discover` on the folder, then the same items by two baselines."""
     root, truth = write_digits(folder)
     source = Source(str(root), truth=str(truth), test=0.2)
     config = replace(starting(Image, "glyphs"), novel=10 - KNOWN, seed=seed)
@@ -72,13 +72,13 @@ def run_demo(folder: Path, seed: int) -> None:
     collection, split, results = complete(source, config, path, draw=draw_report)
     print(Discovery.load(path).table())
     _, _, naive_results = complete(source, supervised(config), folder / "supervised", quiet=True)
-    print("\nOn the fifth of the pictures that was kept for testing:")
-    print(f"{'':48} known digits right   hidden digits right")
+    print("\nOn the test items, a fifth of the pictures:")
+    print(f"{'':48} known digits right    novel digits right")
     for title, known, novel in (
-        ("k-means on the pixels", None, kmeans_on_pixels(collection, split)),
-        ("supervised features + k-means", *pair(naive_results, "aware")),
-        ("novakind, told which are known and which hidden", *pair(results, "aware")),
-        ("novakind, not told that either", *pair(results, "agnostic")),
+        ("k-means on the pixels, task-aware", None, kmeans_on_pixels(collection, split)),
+        ("supervised features + k-means, task-aware", *pair(naive_results, "aware")),
+        ("novakind, task-aware", *pair(results, "aware")),
+        ("novakind, task-agnostic", *pair(results, "agnostic")),
     ):
         shown = "-" if known is None else f"{100 * known:.1f} %"
         print(f"{title:48} {shown:>18} {100 * novel:19.1f} %")

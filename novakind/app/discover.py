@@ -11,12 +11,12 @@ from novakind.config import Config, starting, starting_reading
 from novakind.data.source import Source
 from novakind.datasets import DATASETS, is_named
 from novakind.datasets.gather import kind_for
-from novakind.errors import UserError
+from novakind.errors import UserError, as_arguments
 from novakind.modality import KINDS, Kind
 from novakind.results.report import draw_report
 from novakind.runs.complete import complete
 from novakind.runs.discovery import Discovery
-from novakind.settings import Setting, change, settings_of, unknown
+from novakind.settings import Setting, change, plain, settings_of, unknown
 
 
 def discover(
@@ -34,10 +34,13 @@ def discover(
     with a dot are given as `**{"optim.lr": 0.05}`. The run folder is `out`, by default `runs/` and the name of the
     data; a run that was interrupted goes on, one that is finished stays.
     """
-    source, config = assemble(str(data), preset, options)
-    path = Path(out) if out is not None else run_folder(source)
-    complete(source, config, path, fresh, quiet, draw=draw_report)
-    return Discovery.load(path)
+    try:
+        source, config = assemble(str(data), preset, {name: plain(value) for name, value in options.items()})
+        path = Path(out) if out is not None else run_folder(source)
+        complete(source, config, path, fresh, quiet, draw=draw_report)
+        return Discovery.load(path)
+    except UserError as error:
+        raise UserError(as_arguments(str(error), of_function=True)) from None
 
 
 def run_folder(source: Source, before: str = "") -> Path:
@@ -56,6 +59,8 @@ def assemble(
     left = dict(options)
     own = {field.name for field in fields(Source)} & settings_of(Source).keys() - {"data"}
     given = {name: parse(settings_of(Source)[name], left.pop(name)) for name in own & left.keys()}
+    for name, value in given.items():
+        settings_of(Source)[name].check(value)
     source = Source(data, **given)
     kind = kind_for(source)
     if preset == "auto" and is_named(data, source.root):
@@ -69,7 +74,7 @@ def assemble(
             reading = change(reading, name, parse(settings[name], value))
         else:
             config = change(config, name, parse(settings[name], value))
-    return replace(source, reading=reading), config
+    return replace(source, kind=kind.kind, reading=reading), config
 
 
 def every_setting() -> Mapping[str, Setting]:

@@ -17,12 +17,12 @@ novakind discover DATA --novel N [options]
 Finds N new categories among unlabeled items, next to known classes.
 
 DATA is one of
-  a folder        one sub-folder for each known class, everything else in a sub-folder named unlabeled;
+  a folder        one sub-folder per known class, everything else in a sub-folder named unlabeled;
                   pictures, videos, or recordings of sensors as CSV files
-  a .csv file     columns path and label; an empty label is an unlabeled item
+  a manifest      a .csv or .parquet file, columns path and label; an empty label is an unlabeled item
   an .npz file    arrays X (vectors, pictures or series) and y (-1 = unlabeled)
-  a name          digits, cifar10, fashion-mnist, mobiact, usc-had or shar, all labeled, for benchmarks;
-                  novakind data brings cifar10 and fashion-mnist
+  a name          digits, cifar10, fashion-mnist, mobiact, usc-had, shar, ucf101 or mpsc-arl: all labeled, for
+                  benchmarks; novakind data downloads cifar10 and fashion-mnist
 
 The options that matter most
   --novel 5            how many new categories to look for
@@ -37,7 +37,7 @@ The options that matter most
   --fresh              begin anew in a folder that holds an earlier run
 
 It writes a folder with report.html to look at, predictions.csv, and the model. The same command goes on with a run that
-was interrupted. Then: novakind export runs/photos --to folders --out sorted
+was interrupted. Then: novakind export runs/photos --out sorted
 
 novakind discover --help-all lists every setting."""
 

@@ -63,7 +63,7 @@ def from_arrays(X: np.ndarray, y: Any, name: str = "arrays", reading: Any = None
     y = as_labels(y)
     if X.ndim == 0 or y.ndim != 1:
         raise UserError(
-            f"X of shape {X.shape} and y of shape {y.shape} do not fit: give one row of X and one entry of y an item"
+            f"X of shape {X.shape} and y of shape {y.shape} do not fit: give one row of X and one entry of y per item"
         )
     if len(X) != len(y):
         raise UserError(f"X has {len(X)} items and y has {len(y)}, but each item needs one entry of y (-1 = unlabeled)")

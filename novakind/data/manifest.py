@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ def read_manifest(path: Path, labels: bool = True) -> tuple[list[str], list[str]
     """The columns `path` and `label`; without `labels` the second may be absent."""
     columns, rows = (read_parquet if path.suffix.lower() == ".parquet" else read_csv)(path)
     if not rows:
-        raise UserError(f"{path} holds no row: give the columns path and label, and one row an item")
+        raise UserError(f"{path} holds no row: give the columns path and label, and one row per item")
     for column in ("path", "label") if labels else ("path",):
         if column not in columns:
             raise UserError(
@@ -27,13 +28,29 @@ def read_manifest(path: Path, labels: bool = True) -> tuple[list[str], list[str]
 
 def read_csv(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            return [str(name) for name in reader.fieldnames or ()], list(reader)
+        try:
+            return read_rows(path)
+        except UnicodeDecodeError:
+            columns, rows = read_rows(path, "surrogateescape")
+            if not all(is_readable(column, cell, path.parent) for row in rows for column, cell in row.items()):
+                raise
+            return columns, rows
     except OSError as error:
         raise UserError(f"{path} cannot be opened ({error.strerror}): give a .csv file with a column path") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path} cannot be read as UTF-8 CSV ({error}): save it as CSV with UTF-8 encoding") from None
+
+
+def read_rows(path: Path, errors: str = "strict") -> tuple[list[str], list[dict[str, Any]]]:
+    with path.open(encoding="utf-8-sig", errors=errors, newline="") as file:
+        reader = csv.DictReader(file)
+        return [str(name) for name in reader.fieldnames or ()], list(reader)
+
+
+def is_readable(column: str, cell: Any, folder: Path) -> bool:
+    """Whether a cell is UTF-8, or names a file whose own name is not."""
+    is_text = not any("\ud800" <= sign <= "\udfff" for sign in f"{column}{cell}")
+    return is_text or (column == "path" and os.path.exists(os.path.join(folder, cell)))
 
 
 def read_parquet(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
@@ -55,6 +72,8 @@ def as_text(value: Any) -> str:
     """A cell: nothing, also what a number's gap is, is ""; numbers that stand beside gaps lose the point they got."""
     if value is None or value != value:
         return ""
+    if isinstance(value, bytes):
+        return os.fsdecode(value)
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -63,7 +82,7 @@ def is_manifest(path: Path) -> bool:
     if path.suffix.lower() != ".csv":
         return path.suffix.lower() in MANIFESTS
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            return "path" in file.readline().strip().split(",")
-    except (OSError, UnicodeDecodeError):
+        with path.open(encoding="utf-8-sig", errors="surrogateescape") as file:
+            return "path" in next(csv.reader([file.readline()]), ())
+    except (OSError, csv.Error):
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from novakind.data.manifest import MANIFESTS, is_manifest, read_manifest
+from novakind.data.store import INDEX, STORE
 from novakind.errors import UserError
 from novakind.modality import Kind, from_array, kind_of_files
 
@@ -39,8 +41,12 @@ class Listing:
 
 
 def root_of(given: Path) -> Path:
-    """The folder that the names of items are relative to: the one that was given, or that of the file."""
-    return given if given.is_dir() else given.parent
+    """The folder that the names of items are relative to: the one that was given, or that of the file.
+
+    What is no longer there was a folder, unless it ends as a manifest does.
+    """
+    is_file = given.exists() or given.suffix.lower() in MANIFESTS
+    return given.parent if is_file and not given.is_dir() else given
 
 
 def list_items(given: Path, labeled: bool = True) -> Listing:
@@ -60,9 +66,11 @@ def list_items(given: Path, labeled: bool = True) -> Listing:
         return Listing(given.parent, [str(number) for number in range(rows)], arrays=arrays)
     if given.suffix.lower() in MANIFESTS and (labeled or is_manifest(given)):
         names, labels = read_manifest(given, labels=labeled)
-        twice = [name for name, count in Counter(names).items() if count > 1]
+        places = [os.path.normpath(os.path.join(given.parent, name)) for name in names]
+        counts = Counter(places)
+        twice = [name for name, place in zip(names, places, strict=True) if counts[place] > 1]
         if twice:
-            raise UserError(f"{given} names {twice[0]} more than once, but an item has one row: remove the others")
+            raise UserError(f'{given} names "{twice[0]}" more than once, but an item has one row: remove the others')
         return Listing(given.parent, names, ["" if label == UNLABELED else label for label in labels])
     if labeled:
         raise UserError(f"{given} is neither a folder, a .csv or .parquet manifest nor an .npz file: give one of those")
@@ -70,7 +78,7 @@ def list_items(given: Path, labeled: bool = True) -> Listing:
 
 
 def list_folder(root: Path, labeled: bool) -> Listing:
-    """The files below `root` whose path holds no hidden part; with labels only those in the folder of a class."""
+    """The files below `root`, but for names that begin with a point; with labels those in the folder of a class."""
     names, labels, skipped = [], [], []
     for file in sorted(walk(root)):
         inside = file.relative_to(root)
@@ -90,20 +98,40 @@ def list_folder(root: Path, labeled: bool) -> Listing:
 
 
 def walk(root: Path) -> Iterator[Path]:
-    """Everything below `root` that is no folder; names that begin with a point, of folders too, are passed over."""
+    """Everything below `root` that is no folder; names that begin with a point, of folders too, are passed over.
+
+    So are the folders of runs: what novakind wrote about the data is no part of them.
+    """
     for folder, inner, files in os.walk(root):
-        inner[:] = [name for name in inner if not name.startswith(".")]
+        inner[:] = [name for name in inner if not name.startswith(".") and not is_run(Path(folder, name))]
         yield from (Path(folder, name) for name in files if not name.startswith("."))
+
+
+def is_run(folder: Path) -> bool:
+    """Whether files were decoded into a folder, which a run does first of all."""
+    return (folder / STORE / INDEX).is_file()
 
 
 def kind_of(given: Path) -> Kind:
     """The kind of data, as far as a look can tell; what is wrong with it is told when it is read."""
-    with suppress(UserError):
+    with suppress(UserError, KeyError):
         if given.suffix.lower() == ".npz" and given.is_file():
-            return type(from_array(read_arrays(given)["X"])[1])
+            return type(from_array(like_array(given))[1])
         if given.is_file() and is_manifest(given):
             return kind_of_files(read_manifest(given, labels=False)[0])
     return kind_of_files(islice(walk(given), GLANCE))
+
+
+def like_array(path: Path) -> np.ndarray:
+    """Two blank rows of the array X, by its header alone: it may be larger than memory."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open("X.npy") as file:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, dtype = read(file)
+        return np.zeros((2, *shape[1:]), dtype)
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise UserError(f"{path} has no array X that can be read ({error})") from None
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -102,7 +103,7 @@ def some_groups(
 ) -> Bool[np.ndarray, " items"]:
     """Whole groups of the free items, as near to this share of every label as they come; each label keeps some.
 
-    A group is taken if that brings the labels that it holds nearer to their share; that of unlabeled items is one more.
+    A group is taken if the labels that it holds come nearer to their share; that of unlabeled items is one more.
     """
     values, places = np.unique(labels, return_inverse=True)
     left = np.bincount(places[free], minlength=len(values)).astype(float)
@@ -190,6 +191,11 @@ def impose(collection: Collection, shares: str, seed: int = 0) -> Collection:
     An official test part stays whole: the shares are those of the items to train on.
     """
     known = len(collection.classes)
+    if len(collection.truth_classes) == known:
+        raise UserError(
+            f"--impose {shares} chooses among items of novel classes, and none is known here: "
+            "make some novel with --known, or give --truth"
+        )
     prior = Prior.parse(shares, known, len(collection.truth_classes) - known)
     novel = (collection.labels < 0) & ~official_test(collection)
     members = [np.flatnonzero(novel & (collection.truth == known + j)) for j in range(len(prior.novel))]
@@ -205,9 +211,14 @@ def impose(collection: Collection, shares: str, seed: int = 0) -> Collection:
 def with_truth(collection: Collection, path: Path) -> Collection:
     """Add what the unlabeled items really are, from a manifest path,label: used to score, never to train."""
     listing = list_items(path)
-    given = dict(zip(listing.names, listing.labels, strict=True))
+    if listing.arrays is not None:
+        raise UserError(f"--truth {path} holds arrays, but a truth is a table: give a .csv with path and label")
+    given = {os.path.normpath(name): label for name, label in zip(listing.names, listing.labels, strict=True)}
+    paths = [os.path.normpath(item) for item in collection.paths]
     # A window of a recording is called FILE@START: what is said of the file holds for all its windows.
-    matched = [given.get(item) or given.get(item.rpartition("@")[0], "") for item in collection.paths]
+    matched = [given.get(item) or given.get(item.rpartition("@")[0], "") for item in paths]
+    if not any(given.values()):
+        raise UserError(f"{path} labels no item, but a truth says what items are: fill in its column label")
     if not any(matched):
         first = f'its first path is "{listing.names[0]}", the data have "{collection.paths[0]}"'
         raise UserError(f"{path} names no item of the data ({first}): write paths relative to the data folder")

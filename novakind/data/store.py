@@ -1,6 +1,6 @@
 """The store: every file decoded once, appended to one file of raw rows, and memory-mapped ever after.
 
-`rows.bin` holds the rows of the files that could be read, end to end; `index.jsonl` says, one line a file, what was
+`rows.bin` holds the rows of the files that could be read, end to end; `index.jsonl` says, one line per file, what was
 read and what was not. Both are append-only, so decoding that was interrupted goes on where it stopped, and rows that
 another process has mapped never change under it.
 """
@@ -24,6 +24,7 @@ from novakind.errors import UnreadableError
 from novakind.modality import Modality
 
 CHUNK = 256
+STORE = "store"  # its name in a run folder
 ROWS, INDEX = "rows.bin", "index.jsonl"
 
 

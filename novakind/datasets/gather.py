@@ -17,13 +17,21 @@ from novakind.modality import KINDS, Kind
 
 def kind_for(source: Source) -> Kind:
     """The kind of data: as the source says, else as the data set or the files suggest."""
+    named = DATASETS[source.data] if is_named(source.data, source.root) else None
     if source.kind:
         if source.kind not in KINDS:
             raise UserError(f"--kind {source.kind} is no kind of data: choose from {', '.join(KINDS)}")
+        if named and named.kind is not KINDS[source.kind]:
+            raise UserError(other_kind(source, named.kind.noun))
         return KINDS[source.kind]
-    if is_named(source.data, source.root):
-        return DATASETS[source.data].kind
+    if named:
+        return named.kind
     return kind_of(Path(source.data))
+
+
+def other_kind(source: Source, noun: str) -> str:
+    """That the data are not of the kind that was asked for."""
+    return f"--kind {source.kind} is not what {source.data} holds, which is {noun}: leave it out"
 
 
 def placed(source: Source) -> Source:
@@ -58,6 +66,8 @@ def gather(source: Source, store: Path, val: float, watch: Watch) -> tuple[Colle
         )
     else:
         collection = load(Path(source.data), store, source.reading, watch, KINDS[source.kind])
+    if type(collection.modality) is not KINDS[source.kind]:  # arrays show what they are
+        raise UserError(other_kind(source, collection.modality.noun))
     if source.truth:
         collection = with_truth(collection, Path(source.truth))
     if source.known:

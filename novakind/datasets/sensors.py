@@ -201,7 +201,7 @@ def find(name: str, places: list[Path]) -> Path:
 
 
 def trial_file(file: Path, activities: int) -> Iterator[Trial]:
-    """Trials end to end: `signal` (T, C), `start`, `activity`, `subject`, `trial`; 50 samples a second."""
+    """Trials end to end: `signal` (T, C), `start`, `activity`, `subject`, `trial`; 50 samples per second."""
     arrays = read_arrays(file)
     missing = sorted({"signal", "start", "activity", "subject", "trial"} - set(arrays))
     if missing:
@@ -214,7 +214,7 @@ def trial_file(file: Path, activities: int) -> Iterator[Trial]:
 
 
 def annotated_csv(folder: Path) -> Iterator[Trial]:
-    """MobiAct as published: Annotated Data/WAL/WAL_<subject>_<trial>_annotated.csv, irregular, some 200 a second."""
+    """MobiAct as published: Annotated Data/WAL/WAL_<subject>_<trial>_annotated.csv, irregular, some 200 per second."""
     for activity, code in enumerate(MOBIACT):
         for file in sorted((folder / code).glob(f"{code}_*_annotated.csv")):
             _, subject, trial, _ = file.stem.split("_")
@@ -227,7 +227,7 @@ def annotated_csv(folder: Path) -> Iterator[Trial]:
 
 
 def subject_folders(folder: Path) -> Iterator[Trial]:
-    """USC-HAD as published: Subject<s>/a<activity>t<trial>.mat with `sensor_readings` (T, 6), 100 a second."""
+    """USC-HAD as published: Subject<s>/a<activity>t<trial>.mat with `sensor_readings` (T, 6), 100 per second."""
     for file in sorted(folder.glob("Subject*/a*t*.mat")):
         activity, trial = file.stem[1:].split("t")
         values = np.asarray(variable(file, "sensor_readings"), dtype=np.float64)

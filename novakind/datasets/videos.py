@@ -159,7 +159,7 @@ def as_numbers(keys: Sequence[tuple[object, ...]]) -> Labels:
 
 
 def choose(reading: VideoReading) -> Video:
-    """As asked for, and else 16 frames of 64 pixels, 8 a second."""
+    """As asked for, and else 16 frames of 64 pixels, 8 per second."""
     given = {key: value for key, value in vars(reading).items() if value or isinstance(value, bool)}
     return replace(CLIPS, **given).kept()
 

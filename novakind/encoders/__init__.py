@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -22,39 +23,45 @@ from novakind.errors import UserError
 
 Shape = tuple[int, ...]
 
-# Each constructor takes the shape of one item: videos (3, frames, height, width), images (3, height, width), series
-# (channels, time), vectors (length,).
-ENCODERS: dict[str, Callable[[Shape], nn.Module]] = {
-    "convnet": lambda shape: ConvNet(size=min(shape[1:])),
-    "fastnet": lambda shape: FastNet(),
-    "fastnet-wide": lambda shape: FastNet((64, 160, 224)),
-    "resnet18": lambda shape: ResNet(18, "imagenet"),
-    "resnet18-cifar": lambda shape: ResNet(18, "cifar"),
-    "resnet18-cifar-pool": lambda shape: ResNet(18, "cifar-pool"),
-    "resnet34": lambda shape: ResNet(34, "imagenet"),
-    "resnet34-cifar": lambda shape: ResNet(34, "cifar"),
-    "resnet34-cifar-pool": lambda shape: ResNet(34, "cifar-pool"),
-    "resnet50": lambda shape: ResNet(50, "imagenet"),
-    "resnet50-cifar": lambda shape: ResNet(50, "cifar"),
-    "resnet50-cifar-pool": lambda shape: ResNet(50, "cifar-pool"),
-    "mobilenetv2": lambda shape: MobileNetV2(),
-    "mobilenetv2-cifar": lambda shape: MobileNetV2(small=True),
-    "mlp": lambda shape: MLP(shape[0]),
-    "flat": Flat,
-    "seriesnet": lambda shape: SeriesNet(shape[0]),
-    "resnet1d": lambda shape: ResNet1d(shape[0]),
-    "sensorcnn": lambda shape: SensorCNN(shape[0]),
-    "r2plus1d-18": lambda shape: R2Plus1D(),
-    "r2plus1d-50": lambda shape: R2Plus1D50(),
-    "r2plus1d-narrow": lambda shape: R2Plus1D.narrow(),
-    "p3d-63": lambda shape: P3D(),
-    "p3d-narrow": lambda shape: P3D.narrow(),
-    "slowfast-50": lambda shape: SlowFast(),
-    "slowfast-narrow": lambda shape: SlowFast.narrow(),
+
+class Spec(NamedTuple):
+    """What an encoder takes, and how it is made."""
+
+    axes: int
+    """Of one item: 4 for videos (3, frames, height, width), 3 for images (3, height, width), 2 for series (channels,
+    time), 1 for vectors (length,); 0 takes any."""
+    make: Callable[[Shape], nn.Module]
+    """From the shape of one item."""
+
+
+ENCODERS: dict[str, Spec] = {
+    "convnet": Spec(3, lambda shape: ConvNet(size=min(shape[1:]))),
+    "fastnet": Spec(3, lambda shape: FastNet()),
+    "fastnet-wide": Spec(3, lambda shape: FastNet((64, 160, 224))),
+    "resnet18": Spec(3, lambda shape: ResNet(18, "imagenet")),
+    "resnet18-cifar": Spec(3, lambda shape: ResNet(18, "cifar")),
+    "resnet18-cifar-pool": Spec(3, lambda shape: ResNet(18, "cifar-pool")),
+    "resnet34": Spec(3, lambda shape: ResNet(34, "imagenet")),
+    "resnet34-cifar": Spec(3, lambda shape: ResNet(34, "cifar")),
+    "resnet34-cifar-pool": Spec(3, lambda shape: ResNet(34, "cifar-pool")),
+    "resnet50": Spec(3, lambda shape: ResNet(50, "imagenet")),
+    "resnet50-cifar": Spec(3, lambda shape: ResNet(50, "cifar")),
+    "resnet50-cifar-pool": Spec(3, lambda shape: ResNet(50, "cifar-pool")),
+    "mobilenetv2": Spec(3, lambda shape: MobileNetV2()),
+    "mobilenetv2-cifar": Spec(3, lambda shape: MobileNetV2(small=True)),
+    "mlp": Spec(1, lambda shape: MLP(shape[0])),
+    "flat": Spec(0, Flat),
+    "seriesnet": Spec(2, lambda shape: SeriesNet(shape[0])),
+    "resnet1d": Spec(2, lambda shape: ResNet1d(shape[0])),
+    "sensorcnn": Spec(2, lambda shape: SensorCNN(shape[0])),
+    "r2plus1d-18": Spec(4, lambda shape: R2Plus1D()),
+    "r2plus1d-50": Spec(4, lambda shape: R2Plus1D50()),
+    "r2plus1d-narrow": Spec(4, lambda shape: R2Plus1D.narrow()),
+    "p3d-63": Spec(4, lambda shape: P3D()),
+    "p3d-narrow": Spec(4, lambda shape: P3D.narrow()),
+    "slowfast-50": Spec(4, lambda shape: SlowFast()),
+    "slowfast-narrow": Spec(4, lambda shape: SlowFast.narrow()),
 }
-# How many axes the items of each encoder have; three where it is not listed.
-AXES = {"mlp": 1} | dict.fromkeys(("seriesnet", "resnet1d", "sensorcnn"), 2)
-AXES |= {name: 4 for name in ENCODERS if name.startswith(("r2plus1d", "p3d", "slowfast"))}
 KINDS = {1: "feature vectors", 2: "series", 3: "images", 4: "videos"}
 AUTO = {1: "mlp", 2: "seriesnet", 3: "convnet", 4: "r2plus1d-narrow"}
 
@@ -75,12 +82,12 @@ def build(name: str, shape: Shape) -> nn.Module:
     name = chosen(name, axes)
     if name not in ENCODERS and not name.startswith("timm:"):
         raise UserError(f"encoder {name!r} is unknown: choose auto, timm:NAME or one of {', '.join(ENCODERS)}.")
-    needed = axes if name == "flat" else AXES.get(name, 3)
-    if axes != needed:
+    needed = ENCODERS[name].axes if name in ENCODERS else 3
+    if needed not in (0, axes):
         raise UserError(f"encoder {name} takes {KINDS[needed]}, and these are {KINDS[axes]}: choose {AUTO[axes]}.")
     if name.startswith("timm:"):
         return Timm(name.removeprefix("timm:"), shape)
-    return ENCODERS[name](shape)
+    return ENCODERS[name].make(shape)
 
 
 class Timm(nn.Module):

@@ -108,7 +108,7 @@ def length(path: Path, container: InputContainer, stream: VideoStream) -> float:
 
 
 def read_clip(path: Path, size: int, count: int, fps: float) -> Clip:
-    """`count` square pictures, `fps` a second: from the start, or the middle of what is longer than that.
+    """`count` square pictures, `fps` per second: from the start, or the middle of what is longer than that.
 
     A file that breaks off is used as far as it goes, if that is half of its length or a second.
     """

@@ -120,7 +120,7 @@ def crop_and_turn(batch: Batch, policy: ImageViews, generator: torch.Generator) 
 
 
 def recolour(batch: Batch, policy: ImageViews, generator: torch.Generator) -> Batch:
-    """Brightness, contrast, saturation and grey are all linear in colour: one 3x3 matrix and one offset an item."""
+    """Brightness, contrast, saturation and grey are all linear in colour: one 3x3 matrix and one offset per item."""
     matrix, brightness, contrast = draw_colours(len(batch), policy, generator)
     middle = (batch.mean((2, 3)) @ GREY).view(-1, 1, 1) * brightness
     tones = torch.baddbmm(((1 - contrast) * middle).expand(-1, 3, 1), matrix, batch.flatten(2))

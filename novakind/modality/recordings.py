@@ -95,7 +95,7 @@ def regular(times: Float[np.ndarray, " rows"], values: Float[np.ndarray, "rows c
         raise UnreadableError("its time stands still from most rows to the next")
     rate = 1 / float(steps[np.abs(steps - usual) <= usual / 2].mean())  # finer than a median of rounded times
     if not SLOWEST <= rate <= FASTEST:
-        raise UnreadableError(f"its time column means {rate:.3g} samples a second, not {SLOWEST:g} to {FASTEST:g}")
+        raise UnreadableError(f"its time column means {rate:.3g} samples per second, not {SLOWEST:g} to {FASTEST:g}")
     rounded = float(f"{rate:.6g}")
     if np.abs(times * rate - np.arange(len(times))).max() <= 0.1:
         return values, rounded
@@ -238,7 +238,7 @@ def amount(samples: int, rate: float) -> str:
 def bearable(values: Values, old: float, new: float) -> Values:
     """The same, if the new rate asks for no more than memory holds."""
     if max(old / new, new / old) > 1000 or values.size * new / old > LARGEST:
-        raise UnreadableError(f"has {old:g} samples a second, too far from {new:g}")
+        raise UnreadableError(f"has {old:g} samples per second, too far from {new:g}")
     return values
 
 
@@ -268,7 +268,8 @@ def survey(files: Sequence[Path]) -> Survey:
         except UnreadableError as error:
             reasons.append(f": {path} {error}")
     if not recordings:
-        raise UserError(f"none of {len(some)} files can be read as a recording{(reasons or [''])[0]}")
+        first = reasons[0] if reasons else ": there is none"
+        raise UserError(f"none of {len(some)} files can be read as a recording{first}; give CSV files of numbers")
     channels = Counter(recording.channels for recording in recordings).most_common(1)[0][0]
     typical = [recording for recording in recordings if recording.channels == channels]
     rates = [recording.rate for recording in typical if recording.rate is not None]
@@ -277,6 +278,6 @@ def survey(files: Sequence[Path]) -> Survey:
 
 
 def rounded_rate(rate: float) -> float:
-    """49.97 measured samples a second are meant to be 50, but 12.5 are 12.5."""
+    """49.97 measured samples per second are meant to be 50, but 12.5 are 12.5."""
     whole = float(round(rate))
     return whole if abs(rate - whole) <= 0.003 * rate else float(f"{rate:.4g}")

@@ -22,7 +22,8 @@ from novakind.modality.display import Signals
 from novakind.modality.numbers import finite
 from novakind.modality.paper import PAPER
 from novakind.modality.recordings import read_windows, survey
-from novakind.settings import BelowOne, PositiveShare, Range, Share, check, first_change
+from novakind.modality.warp import SeriesViews
+from novakind.settings import Range, check, first_change
 
 Batch = Float[Tensor, "batch channels time"]
 Column = Float[Tensor, "channels 1"]
@@ -49,37 +50,6 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class SeriesViews:
-    """How a window of sensor data may vary without leaving its class. Turn off what would change the class: where
-    lying and standing differ by orientation alone, a large turn makes them one."""
-
-    strength: Literal["strong", "weak", "none"] = "strong"
-    """strong: everything below; weak: jitter and scale alone; none: the window as it is."""
-    jitter: BelowOne = 0.05
-    """Standard deviation of the noise added to every sample, in units of its channel's deviation."""
-    scale: BelowOne = 0.1
-    """Spread of the random factor that a sensor's values are multiplied by: 0.1 is mostly from 90 % to 110 %."""
-    rotate: Annotated[float, Range(0, 180)] = 30.0
-    """Largest turn in space, in degrees, of each sensor of three channels; 180: any orientation."""
-    time_warp: BelowOne = 0.2
-    """How far the speed strays within a window: 0.2 is mostly from 80 % to 120 %."""
-    magnitude_warp: BelowOne = 0.2
-    """How far a sensor's gain drifts within a window: 0.2 is mostly from 80 % to 120 %."""
-    permute: Share = 0.0
-    """Chance of cutting the window into two to five pieces and shuffling them."""
-    slice: PositiveShare = 0.8
-    """Smallest share of the window that is kept and stretched to the full length."""
-    drop: Share = 0.0
-    """Chance that a sensor falls silent at its mean; at least one of them stays."""
-
-    def __post_init__(self) -> None:
-        check(self, "views.")
-
-    def at(self, progress: float) -> SeriesViews:
-        return self
-
-
-@dataclass(frozen=True)
 class SeriesReading:
     """How recordings become items."""
 
@@ -88,7 +58,7 @@ class SeriesReading:
     hop: str = ""
     """From the start of one window to the next, written like --window; half a window where it is not given."""
     rate: Annotated[float, Range(0, 20_000)] = 0.0
-    """Samples per second that recordings are brought to. Those without a column of times are taken to have this rate;
+    """Samples per second that recordings are resampled to. Those without a column of times are taken to have this rate;
     0 takes the rate that most files have."""
     gravity: Literal["keep", "remove"] = "keep"
     """remove: take what is slower than 0.3 Hz out of recordings."""
@@ -111,7 +81,7 @@ class SeriesReading:
 
 @dataclass(frozen=True)
 class Series:
-    """Windows of `length` samples in each of the `channels`, `rate` a second (0: unknown).
+    """Windows of `length` samples in each of the `channels`, `rate` per second (0: unknown).
 
     A file is one item, or with `hop` as many as there are windows that start `hop` samples after each other. `gravity`
     says whether the constant pull is taken out of accelerations, and `unit` is that of the values, for axes. `mean` and
@@ -204,7 +174,7 @@ class Series:
             return batch
         if policy.strength == "weak":
             return self.add_noise(self.rescale(batch, policy.scale, 0.0, generator), policy.jitter, generator)
-        batch = retime(batch, policy, generator)
+        batch = warp.retime(batch, policy, generator)
         if self.axes == 3 and policy.rotate > 0:
             batch = warp.turn(batch, policy.rotate, generator)
         batch = self.rescale(batch, policy.scale, policy.magnitude_warp, generator)
@@ -269,19 +239,6 @@ class Series:
 
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self)}
-
-
-def retime(batch: Batch, policy: SeriesViews, generator: torch.Generator) -> Batch:
-    """Warping, slicing and shuffling in one look-up, so that lines are drawn between the samples only once."""
-    count, _, length = batch.shape
-    if policy.time_warp == 0 and policy.slice >= 1 and policy.permute == 0:
-        return batch
-    times = torch.arange(length, dtype=torch.float32).repeat(count, 1)
-    if policy.time_warp > 0 or policy.slice < 1:
-        times = warp.moments(count, length, policy.time_warp, policy.slice, generator)
-    if policy.permute > 0:
-        times = warp.reorder(times, policy.permute, generator)
-    return warp.look_up(batch, times)
 
 
 def samples(option: str, text: str, rate: float) -> int:

@@ -281,7 +281,7 @@ def ticks(column: Float[np.ndarray, " rows"]) -> bool:
 
 
 def in_seconds(table: Table, place: int) -> Float[np.ndarray, " times"]:
-    """Since the first row, by the named unit, or by the one in which 1 to 2000 rows make a second."""
+    """Since the first row, by the named unit, or by the one that makes 1 to 2000 rows per second."""
     column = np.asarray(table.values[:, place])
     times = column[np.isfinite(column)]
     since = times - times[0]

@@ -78,7 +78,7 @@ class VideoReading:
     frames: Annotated[int, Range(0, MOST_FRAMES)] = 0
     """How many frames of a clip the network sees; 0 is 16. Twice as many are kept."""
     fps: Annotated[float, Range(0, 1000)] = 0.0
-    """How many frames a second are kept; 0 chooses so that they last as long as most of the videos."""
+    """How many frames per second are kept; 0 chooses so that they last as long as most of the videos."""
     motion: bool = True
     """Show the network what changes from frame to frame, not the frames: for actions, not for scenes."""
     flips: bool = False
@@ -95,7 +95,7 @@ class VideoReading:
 
 @dataclass(frozen=True)
 class Video:
-    """Clips of `stored` square frames of `size` pixels, `fps` a second, of which an encoder sees `frames`.
+    """Clips of `stored` square frames of `size` pixels, `fps` per second, of which an encoder sees `frames`.
 
     More are stored than are seen, so that clips can be shifted and played faster: at natural speed the frames that are
     seen spread over three quarters of those that are stored. `mean` and `std` are the channel statistics that normalise

@@ -3,14 +3,49 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from novakind.settings import BelowOne, PositiveShare, Range, Share, check
+
 Batch = Float[Tensor, "batch channels time"]
 KNOTS = 5  # how many times a smooth curve may change its mind over a window
 PIECES = 5  # the most that a window is cut into
+
+
+@dataclass(frozen=True)
+class SeriesViews:
+    """How a window of sensor data may vary without leaving its class. Turn off what would change the class: where
+    lying and standing differ by orientation alone, a large turn makes them one."""
+
+    strength: Literal["strong", "weak", "none"] = "strong"
+    """strong: everything below; weak: jitter and scale alone; none: the window as it is."""
+    jitter: BelowOne = 0.05
+    """Standard deviation of the noise added to every sample, in units of its channel's deviation."""
+    scale: BelowOne = 0.1
+    """Spread of the random factor that a sensor's values are multiplied by: 0.1 is mostly from 90 % to 110 %."""
+    rotate: Annotated[float, Range(0, 180)] = 30.0
+    """Largest turn in space, in degrees, of each sensor of three channels; 180: any orientation."""
+    time_warp: BelowOne = 0.2
+    """How far the speed strays within a window: 0.2 is mostly from 80 % to 120 %."""
+    magnitude_warp: BelowOne = 0.2
+    """How far a sensor's gain drifts within a window: 0.2 is mostly from 80 % to 120 %."""
+    permute: Share = 0.0
+    """Chance of cutting the window into two to five pieces and shuffling them."""
+    slice: PositiveShare = 0.8
+    """Smallest share of the window that is kept and stretched to the full length."""
+    drop: Share = 0.0
+    """Chance that a sensor falls silent at its mean; at least one of them stays."""
+
+    def __post_init__(self) -> None:
+        check(self, "views.")
+
+    def at(self, progress: float) -> SeriesViews:
+        return self
 
 
 def smooth_curves(count: int, length: int, generator: torch.Generator) -> Float[Tensor, "count length"]:
@@ -104,3 +139,16 @@ def failures(count: int, sensors: int, chance: float, generator: torch.Generator
     """Which sensors fail; the luckiest of each item never does, since an item without data has no class."""
     luck = torch.rand(count, sensors, generator=generator)
     return (luck < chance).scatter_(1, luck.argmax(1, keepdim=True), False)
+
+
+def retime(batch: Batch, policy: SeriesViews, generator: torch.Generator) -> Batch:
+    """Warping, slicing and shuffling in one look-up, so that lines are drawn between the samples only once."""
+    count, _, length = batch.shape
+    if policy.time_warp == 0 and policy.slice >= 1 and policy.permute == 0:
+        return batch
+    times = torch.arange(length, dtype=torch.float32).repeat(count, 1)
+    if policy.time_warp > 0 or policy.slice < 1:
+        times = moments(count, length, policy.time_warp, policy.slice, generator)
+    if policy.permute > 0:
+        times = reorder(times, policy.permute, generator)
+    return look_up(batch, times)

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from novakind.data.paths import root_of
+from novakind.data.source import Source
+from novakind.data.store import STORE
 from novakind.datasets import is_named
 from novakind.disk import csv_bytes, replacing, write_atomic
 from novakind.errors import UserError
 from novakind.runs.discovery import Discovery
-from novakind.runs.folder import Run
+from novakind.runs.folder import EDITS, FILES, Run
 
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # names that Windows keeps for devices
 
@@ -27,6 +29,7 @@ def export(run: Path, out: Path, to: str, link: bool = False, everything: bool =
     """Write the result as `to` asks, or as the ending of `out` suggests; a sentence on what was written."""
     discovery, source = Discovery.load(run), Run(run).source()
     given = Path(source.data)
+    keep_files(run, out, source)
     is_array = is_named(source.data, source.root) or given.suffix.lower() == ".npz"
     root = None if is_array else root_of(given)
     if to == "auto":
@@ -50,6 +53,15 @@ def export(run: Path, out: Path, to: str, link: bool = False, everything: bool =
     write_out(out, lambda path: written.extend(to_folders(discovery, path, root, link, everything)))
     count, gone = written
     return f"{count} files in {out}" + (f"; {len(gone)} are gone from {root}, e.g. {gone[0]}" if gone else "")
+
+
+def keep_files(run: Path, out: Path, source: Source | None = None) -> None:
+    """Refuse to write over a run, its data or their truth."""
+    place, folder = out.resolve(), run.resolve()
+    if place == folder or (place.parent == folder and place.name in (*FILES, EDITS, STORE)):
+        raise UserError(f"{out} belongs to the run, which would be lost: give another place with --out")
+    if source and place.is_file() and place in (Path(source.data).resolve(), Path(source.truth).resolve()):
+        raise UserError(f"{out} is what the run was made from, which would be lost: give another place with --out")
 
 
 def write_out(path: Path, write: Callable[[Path], Any]) -> None:

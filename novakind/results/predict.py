@@ -14,7 +14,7 @@ from novakind.disk import csv_bytes, write_atomic
 from novakind.errors import UnreadableError, UserError
 from novakind.modality import from_array
 from novakind.model import Model, load_model, predict
-from novakind.results.export import write_out
+from novakind.results.export import keep_files, write_out
 from novakind.runs.folder import Run
 
 BATCH = 512
@@ -24,6 +24,8 @@ def predict_items(run: Path, items: list[Path], out: Path | None) -> None:
     """A table of path, category and probability, printed or written to `out`."""
     if not items:
         raise UserError("no items are given: name the files or folders to sort after the run folder")
+    if out is not None:
+        keep_files(run, out)
     model = load_model(Run(run).model_file)
     rows: list[list[Any]] = []
     skipped: list[tuple[str, str]] = []
@@ -34,6 +36,8 @@ def predict_items(run: Path, items: list[Path], out: Path | None) -> None:
             rows.append([name, model.card.categories[best], f"{np.exp(line[best]):.6f}"])
     for path, reason in skipped:
         print(f"skipped {path}: {reason}", file=sys.stderr)
+    if not rows and not skipped:
+        raise UserError(f"{items[0]} holds no file to sort: give {model.modality.example}")
     if not rows:
         raise UserError(f"none of the given items can be read ({len(skipped)} skipped): give {model.modality.example}")
     table = csv_bytes(["path", "category", "probability"], rows)
@@ -51,6 +55,9 @@ def read_items(
     names, rows = [], []
     for name, file in named_files(given, model, skipped):
         if isinstance(file, np.ndarray):
+            if rows:
+                yield names, np.stack(rows)
+                names, rows = [], []
             yield [str(number) for number in range(len(file))], file
             continue
         try:

@@ -64,6 +64,16 @@ class Discovery:
         for name in ("predictions.csv", "embeddings.npz", "results.json"):
             if not (run / name).is_file():
                 raise UserError(f"{run} has no {name}, as a finished run must: run the same command again to finish it")
+        try:
+            return Discovery._read(run)
+        except UserError:
+            raise
+        except Exception as error:  # damaged files raise almost anything
+            reason = f"{type(error).__name__}: {error}".split("\n")[0][:80]
+            raise UserError(f"{run} is damaged ({reason}): run the same command again to rewrite its results") from None
+
+    @staticmethod
+    def _read(run: Path) -> Discovery:
         with (run / "predictions.csv").open(newline="", encoding="utf-8", errors="surrogateescape") as file:
             rows = list(csv.DictReader(file))
         results = json.loads((run / "results.json").read_text(encoding="utf-8"))

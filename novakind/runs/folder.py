@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -29,11 +30,11 @@ FILES = (
     "embeddings.npz",
     "skipped.csv",
     "results.json",
-    "edits.jsonl",
     "report.html",
 )
 
 
+EDITS = "edits.jsonl"  # what a person decided: names, merges, moves
 MOVABLE = {"data.data", "data.data_root", "data.truth"}  # places: what is there is told apart by the data's digest
 
 
@@ -76,9 +77,16 @@ class Run:
         return self.config_file.is_file() and b"\ndigest = " in self.config_file.read_bytes()
 
     def clear(self) -> None:
-        """Remove what a run writes, and nothing else; the store stays, for it knows by itself what is still valid."""
+        """Remove what a run writes, and nothing else; the store stays, for it knows by itself what is still valid.
+
+        What a person decided is never deleted: it is set aside, since a new run has other categories.
+        """
         for name in FILES:
             (self.path / name).unlink(missing_ok=True)
+        edits = self.path / EDITS
+        if edits.exists():
+            free = (self.path / f"edits-{number}.jsonl" for number in itertools.count(1))
+            edits.rename(next(place for place in free if not place.exists()))
 
     def settle(self, settings: dict[str, Any]) -> None:
         """Write down the settings; refuse to go on with a run that had others, once it has trained an epoch."""
@@ -118,9 +126,15 @@ class Run:
 
     def source(self) -> Source:
         """Where the run's data come from."""
-        given = {key: value for key, value in self.settings()["data"].items() if key not in ("digest", "reading")}
-        reading = KINDS[given["kind"]].Reading(**self.settings()["data"].get("reading", {}))
-        return Source(**given, reading=reading)
+        try:
+            given = {key: value for key, value in self.settings()["data"].items() if key != "digest"}
+            reading = KINDS[given["kind"]].Reading(**given.pop("reading", {}))
+            return Source(**given, reading=reading)
+        except (KeyError, TypeError) as error:  # a setting that is gone, or one that is not known
+            raise UserError(
+                f"{self.config_file} was written by another version of novakind, or damaged ({error}): "
+                "use that version, or run novakind discover again with --fresh"
+            ) from None
 
     def checkpoint(self, state: dict[str, Any]) -> None:
         """All that training needs to go on from the end of an epoch."""
@@ -149,10 +163,10 @@ class Run:
     def history(self, epochs: int) -> list[dict[str, Any]]:
         """The first `epochs` lines of metrics.jsonl; later ones, which the checkpoint does not cover, are removed."""
         file = self.path / "metrics.jsonl"
-        lines = file.read_text(encoding="utf-8").splitlines(keepends=True)[:epochs] if file.exists() else []
         try:
+            lines = file.read_text(encoding="utf-8").splitlines(keepends=True)[:epochs] if file.exists() else []
             history = [json.loads(line) for line in lines]
-        except json.JSONDecodeError as error:
+        except ValueError as error:  # neither JSON nor text
             raise UserError(f"{file} is damaged ({error}): give --fresh to begin the run anew") from None
         write_atomic(file, "".join(lines).encode())
         return history

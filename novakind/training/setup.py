@@ -17,7 +17,6 @@ from novakind.data.collection import Collection, Labels
 from novakind.data.sampler import Sampler
 from novakind.data.split import Split
 from novakind.encoders import chosen
-from novakind.encoders.fastnet import FastNet
 from novakind.encoders.weights import load_weights
 from novakind.errors import UserError
 from novakind.model import CUSTOM, Card, Model, seen_shape
@@ -71,9 +70,9 @@ def make_model(
     categories = (*collection.classes, *new_names(collection.classes, config.novel))
     name = config.encoder if encoder is None else CUSTOM
     model = Model(Card(name, config.head, config.dim, config.tau, known, categories, modality.settings()), encoder)
-    if isinstance(model.encoder, FastNet):
+    if whiten := getattr(model.encoder, "whiten", None):  # an encoder whose first layer is measured on the items
         some = split.train[:: max(1, len(split.train) // 2000)]
-        model.encoder.whiten(modality.normalise(modality.collate(collection.items[some])))
+        whiten(modality.normalise(modality.collate(collection.items[some])))
     check_first_views(model, config)
     if config.encoder_weights:
         if remark := modality.caution("weights"):

@@ -150,7 +150,7 @@ def test_a_manifest_may_name_missing_files_and_leave_labels_out(tmp_path):
     ("content", "message"),
     [
         (b"", "holds no row"),
-        (b"path,label\n", "holds no row: give the columns path and label, and one row an item"),
+        (b"path,label\n", "holds no row: give the columns path and label, and one row per item"),
         (b"file,label\na.png,cat\n", 'has no column "path" among those it has .file, label.: it needs path and label'),
         (b"path;label\na.png;cat\n", 'has no column "path"'),
         (b"path,class\na.png,cat\n", 'has no column "label"'),

@@ -266,6 +266,7 @@ def test_with_truth_scores_but_does_not_train(tmp_path):
             'names no item of the data .*first path is "x/f2.png", the data have "f0.png"',
         ),
         ("name,label\nf2.png,wolf\n", 'has no column "path"'),
+        ("path,label\nf2.png,\n", "labels no item"),
         (None, "does not exist"),
     ],
 )
@@ -274,3 +275,19 @@ def test_with_truth_refuses(tmp_path, content, message):
         (tmp_path / "truth.csv").write_text(content)
     with pytest.raises(UserError, match=message):
         with_truth(files("cat", "", ""), tmp_path / "truth.csv")
+
+
+def test_with_truth_knows_a_path_however_it_is_written(tmp_path):
+    (tmp_path / "truth.csv").write_text("path,label\n./f1.png,wolf\nx/../f2.png,fox\n")
+    assert told(with_truth(files("cat", "", ""), tmp_path / "truth.csv")) == ["cat", "wolf", "fox"]
+
+
+def test_with_truth_refuses_arrays(tmp_path):
+    np.savez(tmp_path / "truth.npz", X=np.zeros((3, 2)), y=np.zeros(3))
+    with pytest.raises(UserError, match="holds arrays, but a truth is a table"):
+        with_truth(files("cat", "", ""), tmp_path / "truth.npz")
+
+
+def test_impose_needs_novel_classes():
+    with pytest.raises(UserError, match=r"--impose 1/2,1/2 .* none is known here: make some novel with --known"):
+        impose(files("cat", "", ""), "1/2,1/2")

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from sklearn.datasets import load_digits
 from torch import nn
 
-from novakind.encoders import AXES, ENCODERS, build
+from novakind.encoders import ENCODERS, build
 from novakind.encoders.convnet import ConvNet
 from novakind.encoders.fastnet import FastNet
 from novakind.encoders.mlp import MLP
@@ -16,7 +16,7 @@ from novakind.encoders.resnet import ResNet
 from novakind.encoders.series import SeriesNet
 from novakind.errors import UserError
 
-IMAGE_ENCODERS = [name for name in ENCODERS if name not in AXES and name != "flat"]
+IMAGE_ENCODERS = [name for name, spec in ENCODERS.items() if spec.axes == 3]
 LIGHT = ["convnet", "resnet18", "resnet18-cifar-pool", "mobilenetv2-cifar"]
 
 

