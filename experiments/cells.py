@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any
 
 from experiments.scales import DATA, At, Changes
@@ -13,6 +14,8 @@ from novakind.data.source import Source
 from novakind.modality import KINDS, Kind
 from novakind.runs.folder import MOVABLE, flatten
 from novakind.settings import change
+
+start = cache(starting)  # thousands of cells start from a few presets, and settings never change in place
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Cell:
         """What the package is given."""
         at = self.at
         source = replace(at.source, kind=self.kind.kind, reading=starting_reading(self.kind, at.preset))
-        config = starting(self.kind, at.preset)
+        config = start(self.kind, at.preset)
         for name, value in [*at.changes.items(), *at.budgets.get(self.budget, {}).items(), *self.changes]:
             if name.startswith("data."):
                 source = change(source, name.removeprefix("data."), value)

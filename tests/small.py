@@ -1,4 +1,4 @@
-"""Small pictures for tests: four kinds, easy to distinguish, and plain ones."""
+"""Small data for tests: pictures and vectors of four kinds, easy to distinguish, and plain pictures."""
 
 from pathlib import Path
 
@@ -31,3 +31,10 @@ def paint(file: Path, tone: int, side: int = 8) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("wb") as opened:  # Pillow would choose the format by a name that may be odd
         Pillow.new("L", (side, side), tone).save(opened, "PNG")
+
+
+def blobs_file(file: Path) -> None:
+    """Four classes of vectors, all labeled."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(4 * rng.normal(size=(4, 6)), 40, axis=0) + rng.normal(size=(160, 6))
+    np.savez(file, X=X, y=np.repeat(np.arange(4), 40))

@@ -1,7 +1,9 @@
 """Data to compare methods on, and a listener to what is run."""
 
-import numpy as np
+from pathlib import Path
+
 import pytest
+from small import blobs_file
 
 from novakind.compare import plan as compare
 
@@ -10,9 +12,7 @@ from novakind.compare import plan as compare
 def blobs(tmp_path, monkeypatch):
     """Four classes of vectors, all labeled, in the current folder."""
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    X = np.repeat(4 * rng.normal(size=(4, 6)), 40, axis=0) + rng.normal(size=(160, 6))
-    np.savez("blobs.npz", X=X, y=np.repeat(np.arange(4), 40))
+    blobs_file(Path("blobs.npz"))
 
 
 @pytest.fixture

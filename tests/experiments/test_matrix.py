@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
+from small import blobs_file
 
 from experiments import __main__ as command
 from experiments import matrix, paper, write
@@ -38,9 +38,7 @@ ROWS = (
 def blobs(tmp_path, monkeypatch):
     """Four classes of vectors, two of them novel, as a data set and an exhibit of the smoke scale."""
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    X = np.repeat(4 * rng.normal(size=(4, 6)), 40, axis=0) + rng.normal(size=(160, 6))
-    np.savez("blobs.npz", X=X, y=np.repeat(np.arange(4), 40))
+    blobs_file(Path("blobs.npz"))
     at = At(Source("blobs.npz", known="2", test=0.2), "default", {"epochs": 2, "batch": 30})
     monkeypatch.setitem(DATA, "blobs", Data("features", 4, {"smoke": at}))
     exhibit = Exhibit(
