@@ -138,6 +138,7 @@ def run_command(words: list[str], monkeypatch) -> None:
         pytest.fail(f"{shlex.join(words)} is neither run nor excused: teach this test how, or name it in NOT_RUN")
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # two epochs are too few to find anything
 @pytest.mark.parametrize("page", WITH_BLOCKS)
 def test_every_block_runs(page, folder, monkeypatch):
     write_data(page, monkeypatch)
