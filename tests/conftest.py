@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from jaxtyping import install_import_hook
+from small import shapes_folder
 
 install_import_hook("novakind", "shapes.check")
 
@@ -28,3 +29,11 @@ def put(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture
+def shapes(tmp_path, monkeypatch) -> Path:
+    """A folder of 160 small pictures, two kinds of them known, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    shapes_folder(tmp_path / "shapes")
+    return tmp_path / "shapes"

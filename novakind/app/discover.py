@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +61,10 @@ def assemble(
     Every option is checked against its type, choices and range; one that has no meaning for these data is refused.
     """
     left = dict(options)
-    own = {field.name for field in fields(Source)} & settings_of(Source).keys() - {"data"}
-    given = {name: parse(settings_of(Source)[name], left.pop(name)) for name in own & left.keys()}
-    for name, value in given.items():
-        settings_of(Source)[name].check(value)
+    own = {name: setting for name, setting in settings_of(Source).items() if name != "data" and name in left}
+    given = {name: parse(setting, left.pop(name)) for name, setting in own.items()}
+    for name, setting in own.items():
+        setting.check(given[name])
     source = Source(data, **given)
     kind = kind_for(source)
     if preset == "auto" and is_named(data, source.root):

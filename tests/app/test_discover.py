@@ -4,20 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small import shapes_folder
 
 import novakind
 from novakind.app.cli import main
 from novakind.errors import UserError
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings("ignore::UserWarning")]
-
-
-@pytest.fixture
-def shapes(tmp_path, monkeypatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    shapes_folder(tmp_path / "shapes")
-    return tmp_path / "shapes"
 
 
 def test_the_function_does_what_the_command_does(shapes):

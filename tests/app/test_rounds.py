@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small import shapes_folder
 
 from novakind.app.cli import main
 from novakind.data.files import load
@@ -15,13 +14,6 @@ from novakind.data.split import with_truth
 from novakind.modality.series import SeriesReading
 
 QUICK = ["--novel", "2", "--preset", "glyphs", "--epochs", "2", "--batch", "40", "--quiet"]
-
-
-@pytest.fixture
-def shapes(tmp_path, monkeypatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    shapes_folder(tmp_path / "shapes")
-    return tmp_path / "shapes"
 
 
 def items_of(folder: Path) -> list[list[str]]:

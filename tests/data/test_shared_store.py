@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 from safetensors.numpy import load_file
-from small import paint, shapes_folder
+from small import paint
 
 from novakind.app.cli import main
 from novakind.data.files import load
@@ -13,13 +12,6 @@ from novakind.data.store import INDEX, ROWS
 from novakind.progress import Reporter
 
 QUICK = ["--novel", "2", "--preset", "glyphs", "--epochs", "3", "--batch", "40", "--quiet"]
-
-
-@pytest.fixture
-def shapes(tmp_path, monkeypatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    shapes_folder(tmp_path / "shapes")
-    return tmp_path / "shapes"
 
 
 def first_of(folder: Path) -> Path:

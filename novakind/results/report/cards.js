@@ -49,7 +49,9 @@ function drawCards() {
   document.body.classList.toggle("signals", data.signals != null);
   document.body.classList.toggle("clips", data.clips != null);
   document.body.style.setProperty("--panels", data.signals?.panels.length ?? 1);
-  $("new-sub").textContent = "What the run found among the unlabeled items. Confidence is how sure the model is, not how often it is right. " + (data.signals
+  const about = "What the run found among the unlabeled items. Confidence is how sure the model is, not how often it is " +
+    "right. ";
+  $("new-sub").textContent = about + (data.signals
     ? "Click a signal to enlarge it. Where the band is wide and the mean is flat, the items are not aligned in time."
     : data.clips ? `Point at a clip to ${CALM.matches ? "see its frames" : "play it"}, click it to enlarge it.`
       : "Click a picture to enlarge it.");
