@@ -189,8 +189,11 @@ def most_typical(
 
 
 def percent(share: float) -> str:
-    """A share as text, rounded down: only a full share is 100%."""
-    return "-" if np.isnan(share) else f"{int(share * 100)}%"
+    """A share as text; only what is whole is called 100%, and only what is nothing 0%."""
+    if np.isnan(share):
+        return "-"
+    rounded = round(100 * share)
+    return f"{min(max(rounded, 1), 99) if 0 < share < 1 else rounded}%"
 
 
 def clip(text: str, width: int, tail: bool = False) -> str:
