@@ -64,8 +64,11 @@ def test_it_runs_where_it_is_installed(installed, tmp_path):
     assert Path(place.strip()).is_relative_to(installed.parent)
     assert run(installed / "novakind", "--version", cwd=tmp_path) == f"novakind {__version__}\n"
     assert run(installed / "python", "-m", "novakind", "--version", cwd=tmp_path) == f"novakind {__version__}\n"
-    printed = run(installed / "novakind", "discover", "digits", "--known", "5", "--epochs", "2", cwd=tmp_path)
+
+
+def test_the_demonstration_runs_from_it(installed, tmp_path):
+    printed = run(installed / "novakind", "demo", cwd=tmp_path)
     assert "new-5" in printed
-    page = (tmp_path / "runs" / "digits" / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "demo" / "run" / "report.html").read_text(encoding="utf-8")
     assert "<canvas" in page
     assert "<script" in page
