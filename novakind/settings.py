@@ -185,17 +185,3 @@ def unknown(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, list(known), 1)
     meant = f"did you mean --{near[0].replace('_', '-')}?" if near else "see novakind discover --help-all"
     return f"--{name.replace('_', '-')} is no setting: {meant}"
-
-
-def from_tables(tables: Mapping[str, Any], kind: type) -> Any:
-    """A dataclass of settings from nested plain values; a name that this version does not know is refused."""
-    hints = get_type_hints(kind)
-    for name in tables:
-        if name not in hints:
-            raise UserError(f'"{name}" is no setting of {kind.__name__}: remove it, or use the version that wrote it')
-    return kind(
-        **{
-            key: from_tables(value, hints[key]) if isinstance(value, dict) and is_dataclass(hints[key]) else value
-            for key, value in tables.items()
-        }
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,8 +11,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import torch
 from jaxtyping import Float
-from PIL import Image as Pillow
-from PIL import ImageDraw
 from torch import Tensor
 
 from novakind.errors import UserError
@@ -29,10 +26,7 @@ Batch = Float[Tensor, "batch channels time"]
 Column = Float[Tensor, "channels 1"]
 
 SAMPLE = 5000  # rows are enough to measure means and deviations
-WIDE, HIGH, FINE = 112, 72, 3  # a thumbnail's pixels, and how many times finer it is drawn
-GROUND = "#f4f4f2"
 SHORTEST = 8  # samples of a window
-INKS = ("#2f6fd0", "#d9662b", "#2f9461", "#9a4fb5", "#c2343f", "#7d6a2c", "#1f9aa8", "#666c78")
 
 
 # sensors: recordings of body-worn sensors and the like; the device may be worn at any angle.
@@ -221,21 +215,6 @@ class Series:
 
     def caution(self, about: str) -> str:
         return ""
-
-    def thumbnail(self, row: np.ndarray) -> bytes | None:
-        """The channels as coloured lines on one scale, without axes: the shape is what a person recognises."""
-        picture = Pillow.new("RGB", (WIDE * FINE, HIGH * FINE), GROUND)
-        draw, margin = ImageDraw.Draw(picture), 4 * FINE
-        values = np.nan_to_num(np.asarray(row, dtype=np.float64))
-        low, spread = values.min(), np.ptp(values)
-        heights = (values - low) / spread if spread > 0 else np.full(values.shape, 0.5)
-        across = np.linspace(margin, WIDE * FINE - margin, values.shape[1])
-        for number, height in enumerate(heights):
-            down = HIGH * FINE - margin - height * (HIGH * FINE - 2 * margin)
-            draw.line(list(zip(across, down, strict=True)), INKS[number % len(INKS)], FINE + 1)
-        buffer = io.BytesIO()
-        picture.reduce(FINE).quantize(32).save(buffer, "PNG", optimize=True)  # few tones: a third of the bytes
-        return buffer.getvalue()
 
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -13,7 +12,6 @@ from typing import Annotated, Any
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from PIL import Image as Pillow
 from torch import Tensor
 
 from novakind.errors import UnreadableError, UserError
@@ -251,12 +249,6 @@ class Video:
     def caution(self, about: str) -> str:
         """Where motion is all that is seen, it may be the cause."""
         return CAUTIONS[about] if self.motion else ""
-
-    def thumbnail(self, row: np.ndarray) -> bytes | None:
-        """The frame in the middle."""
-        buffer = io.BytesIO()
-        Pillow.fromarray(np.ascontiguousarray(row[:, row.shape[1] // 2].transpose(1, 2, 0))).save(buffer, "PNG")
-        return buffer.getvalue()
 
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self)}

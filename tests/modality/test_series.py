@@ -1,13 +1,11 @@
 """Time series: statistics, settings, pictures."""
 
-import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image as Pillow
 from sensors import random_batch, sensor
 
 from novakind.modality import KINDS, from_settings, series
@@ -67,34 +65,3 @@ def test_reading_passes_on_what_a_window_is(monkeypatch):
     found = sensor(2, 50, rate=25.0, hop=10, gravity="remove").read(Path("walk.csv"))
     assert asked == [(Path("walk.csv"), ("c0", "c1"), 25.0, 50, 10, "remove")]
     assert found[0][0] == "walk"
-
-
-def pixels(png: bytes | None) -> np.ndarray:
-    assert png is not None
-    with Pillow.open(io.BytesIO(png)) as picture:
-        assert picture.format == "PNG"
-        return np.asarray(picture.convert("RGB")).astype(int)
-
-
-def test_thumbnail_draws_each_channel_on_one_scale():
-    high, low = np.ones(30), np.zeros(30)
-    picture = pixels(sensor(2, 30).thumbnail(np.stack([high, low]).astype(np.float32)))
-    assert picture.shape == (72, 112, 3)
-    inked = np.ptp(picture, axis=2) > 60
-    top, bottom = np.flatnonzero(inked.any(1))[[0, -1]]
-    assert top < 8
-    assert bottom > 64
-    blue, orange = picture[top, 56], picture[bottom, 56]
-    assert blue.argmax() == 2
-    assert orange.argmax() == 0
-
-
-@pytest.mark.parametrize(
-    "row",
-    [np.zeros((1, 8)), np.full((3, 50), np.nan), random_batch(1, 12, 3000)[0].numpy(), np.array([[np.inf, 1.0] * 4])],
-    ids=["flat", "missing", "many", "infinite"],
-)
-def test_thumbnail_of_odd_rows(row):
-    png = Series(("x",), 8).thumbnail(row.astype(np.float32))
-    assert pixels(png).shape == (72, 112, 3)
-    assert len(png or b"") < 6000

@@ -1,13 +1,11 @@
 """Videos: clips vary in the same way in all of their frames, and are seen in the middle where nothing varies."""
 
-import io
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image as Pillow
 from torch import Tensor
 
 from novakind.errors import UserError
@@ -15,7 +13,6 @@ from novakind.modality import Modality, from_settings
 from novakind.modality.frames import VideoViews, cropped, ends, frames_at, redye, resample, shifted
 from novakind.modality.pixels import ImageViews, recolour
 from novakind.modality.video import Video
-from novakind.settings import from_tables
 
 OFF = VideoViews(flip=False, crop=1, jitter=0, grey=0, blur=0, shift=0, speed=0)
 
@@ -257,19 +254,11 @@ def test_a_small_view_shows_the_same_clip():
     torch.testing.assert_close(small, (ramp[..., ::2] + ramp[..., 1::2])[..., ::2, :] / 2, atol=1e-4, rtol=0)
 
 
-def test_thumbnail_is_a_png_of_a_frame_in_the_middle():
-    row = np.random.default_rng(0).integers(0, 255, (3, 8, 9, 9), dtype=np.uint8)
-    shown = Pillow.open(io.BytesIO(Video(9, 4, 8).thumbnail(row) or b""))
-    assert shown.format == "PNG"
-    np.testing.assert_array_equal(np.asarray(shown).transpose(2, 0, 1), row[:, 4])
-
-
 def test_settings_survive_json():
     modality = Video(48, 8, 20, 12.5, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6), motion=True)
     assert isinstance(modality, Modality)
     assert from_settings(json.loads(json.dumps(modality.settings()))) == modality
     assert modality.shape == (3, 20, 48, 48)
-    assert from_tables({"speed": 0.5}, VideoViews).speed == 0.5
     with pytest.raises(UserError, match=r"--views\.crop 0 is out of range"):
         VideoViews(crop=0)
     with pytest.raises(UserError, match=r"--views\.small-until 2 is out of range"):
