@@ -10,6 +10,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+import torch
 from torch import nn
 
 from novakind.encoders import pictures, sentences
@@ -42,7 +43,8 @@ def network(origin: Origin) -> nn.Module:
     folder, _ = located(origin.name)
     folder.refuse_code()
     unused = "" if origin.architecture["pooling"] in ("pooler", "features") else "pooler."
-    encoder = KINDS[origin.kind][0](weighted(folder, origin.architecture["config"], unused), origin)
+    with torch.random.fork_rng(devices=[]):  # numbers that are overwritten must not change those of a run
+        encoder = KINDS[origin.kind][0](weighted(folder, origin.architecture["config"], unused), origin)
     encoder.take(folder)
     return encoder.eval()
 
@@ -50,7 +52,8 @@ def network(origin: Origin) -> nn.Module:
 def blank(origin: Origin) -> nn.Module:
     """The same encoder without its source, and with no weights yet: those of a model file make it equal."""
     need(origin.name, extra(origin.name))
-    return KINDS[origin.kind][0](unweighted(origin.name, origin.architecture["config"]), origin).eval()
+    with torch.random.fork_rng(devices=[]):
+        return KINDS[origin.kind][0](unweighted(origin.name, origin.architecture["config"]), origin).eval()
 
 
 def extra(name: str) -> str:
@@ -64,7 +67,7 @@ def located(name: str) -> tuple[Published, str]:
         return Published(name, package_folder()), MINILM_PACKAGE.replace("_", "-")
     given = name.removeprefix(PREFIX)
     path = Path(given).expanduser()
-    if path.is_dir():
+    if given and path.is_dir():
         return Published(name, path), given
     if not given or given.startswith(("/", "~", ".")) or given.count("/") > 1 or "\\" in given:
         raise UserError(

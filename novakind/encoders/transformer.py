@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch import nn
 
 from novakind.encoders.published import Published
@@ -76,7 +77,7 @@ def unweighted(name: str, config: dict[str, Any], device: str = "cpu") -> nn.Mod
     """The network of these settings before it has learnt anything; "meta" takes no time and no memory."""
     from transformers import AutoConfig, AutoModel  # pyright: ignore[reportMissingImports]
 
-    with quiet(), torch.random.fork_rng(devices=[]), torch.device(device):
+    with quiet(), torch.device(device):
         try:
             known = AutoConfig.for_model(**plain(config))
             return AutoModel.from_config(known, trust_remote_code=False, dtype=torch.float32).eval()
@@ -92,7 +93,7 @@ def weighted(folder: Published, config: dict[str, Any], unused: str) -> nn.Modul
     from transformers import AutoConfig, AutoModel  # pyright: ignore[reportMissingImports]
 
     folder.weights()
-    with quiet(), torch.random.fork_rng(devices=[]):
+    with quiet():
         try:
             network, loaded = AutoModel.from_pretrained(
                 folder.path,
@@ -103,7 +104,7 @@ def weighted(folder: Published, config: dict[str, Any], unused: str) -> nn.Modul
                 dtype=torch.float32,
                 output_loading_info=True,
             )
-        except (ValueError, KeyError, TypeError, ImportError, OSError, RuntimeError) as error:
+        except (ValueError, KeyError, TypeError, ImportError, OSError, RuntimeError, SafetensorError) as error:
             raise folder.refused(f"its weights cannot be loaded ({first_line(error)})", "download it again") from error
     missing = [key for key in sorted(loaded["missing_keys"]) if not key.endswith(NEVER_USED)]
     missing = [key for key in missing if not (unused and key.startswith(unused))]
