@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from novakind.encoders.origin import Origin
 from novakind.encoders.published import Published
-from novakind.encoders.transformer import first_line, parts, settings, unweighted
+from novakind.encoders.transformer import expect_names, first_line, parts, settings, unweighted
 
 BESIDE_TEXTS = ("clip", "siglip")  # models of pictures and texts, whose half for pictures stands alone
 PROJECTION = "visual_projection.weight"
@@ -24,7 +24,8 @@ class Pictures(nn.Module):
     def __init__(self, body: nn.Module, origin: Origin) -> None:
         super().__init__()
         self.dim, self.pooling = origin.dim, str(origin.architecture["pooling"])
-        self.body = body
+        self.body, self.origin = body, origin
+        self.register_load_state_dict_pre_hook(expect_names)
         if self.pooling in ("cls", "mean") and getattr(body, "pooler", None) is not None:
             body.register_module("pooler", None)
         width = origin.architecture["projected_from"]

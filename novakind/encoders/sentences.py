@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from novakind.encoders.origin import Origin
 from novakind.encoders.published import Published
-from novakind.encoders.transformer import first_line, parts, quiet, settings
+from novakind.encoders.transformer import expect_names, first_line, parts, quiet, settings
 
 LONGEST = 512
 TOGETHER = 64
@@ -30,7 +30,8 @@ class Sentences(nn.Module):
         built = origin.architecture
         self.dim, self.most, self.pooling, self.lower = origin.dim, origin.size, built["pooling"], built["lower"]
         self.pad = built["config"].get("pad_token_id") or 0
-        self.body = body
+        self.body, self.origin = body, origin
+        self.register_load_state_dict_pre_hook(expect_names)
         if getattr(body, "pooler", None) is not None:
             body.register_module("pooler", None)
         self.register_buffer("tokenizer", torch.zeros(built["tokenizer"], dtype=torch.uint8))

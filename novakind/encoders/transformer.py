@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -118,7 +118,10 @@ def weighted(folder: Published, config: dict[str, Any], unused: str) -> nn.Modul
 def parts(network: nn.Module) -> list[nn.Module]:
     """Embeddings, each layer or stage, the last norm: what has weights, from the first to the last."""
     found: list[nn.Module] = []
-    for child in network.children():
+    children = list(network.children())
+    if len(children) == 1 and not isinstance(children[0], nn.ModuleList):  # a shell around the network
+        return parts(children[0])
+    for child in children:
         if isinstance(child, nn.ModuleList):
             found += child
         elif any(isinstance(inner, nn.ModuleList) for inner in child.children()):
@@ -126,6 +129,20 @@ def parts(network: nn.Module) -> list[nn.Module]:
         else:
             found.append(child)
     return [part for part in found if any(True for _ in part.parameters())]
+
+
+def expect_names(encoder: Any, state: Mapping[str, Any], prefix: str, *_: Any) -> None:
+    """A hook before weights are loaded: UserError if the state names tensors as another version of transformers does."""
+    from transformers import __version__ as present  # pyright: ignore[reportMissingImports]
+
+    saved = {key.removeprefix(prefix) for key in state if key.startswith(f"{prefix}body.")}
+    ours = {key for key in encoder.state_dict() if key.startswith("body.")}
+    wrote = encoder.origin.architecture["config"].get("transformers_version", present)
+    if saved and saved != ours and wrote != present:
+        raise UserError(
+            f"encoder {encoder.origin.name}: its weights were saved with transformers {wrote}, and {present} names some "
+            f"of them otherwise: pip install transformers=={wrote}."
+        )
 
 
 def first_line(error: BaseException) -> str:

@@ -1,5 +1,6 @@
 """Published encoders: found by name, equal to transformers' own output, and nothing of theirs is run."""
 
+import copy
 import json
 import pickle
 import re
@@ -75,6 +76,15 @@ def test_blank_takes_a_saved_state(models, kind, tmp_path, monkeypatch):
     assert not torch.equal(built(images), encoder(images))
     built.load_state_dict(encoder.state_dict())
     assert torch.equal(built(images), encoder(images))
+
+
+def test_a_state_of_another_transformers_says_which(models):
+    origin = carried(hub.origin(f"hf:{models['vit'][0]}"))
+    origin.architecture["config"]["transformers_version"] = "9.0.0"
+    state = hub.blank(origin).state_dict()
+    copy.deepcopy(hub.blank(origin)).load_state_dict(state)
+    with pytest.raises(UserError, match=r"pip install transformers==9\.0\.0"):
+        hub.blank(origin).load_state_dict({key.replace("layernorm", "norm"): tensor for key, tensor in state.items()})
 
 
 @pytest.mark.parametrize(
