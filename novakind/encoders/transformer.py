@@ -132,7 +132,7 @@ def parts(network: nn.Module) -> list[nn.Module]:
 
 
 def expect_names(encoder: Any, state: Mapping[str, Any], prefix: str, *_: Any) -> None:
-    """A hook before weights are loaded: UserError if the state names tensors as another version of transformers does."""
+    """A hook before weights are loaded: UserError if they carry the names of another version of transformers."""
     from transformers import __version__ as present  # pyright: ignore[reportMissingImports]
 
     saved = {key.removeprefix(prefix) for key in state if key.startswith(f"{prefix}body.")}
@@ -140,8 +140,8 @@ def expect_names(encoder: Any, state: Mapping[str, Any], prefix: str, *_: Any) -
     wrote = encoder.origin.architecture["config"].get("transformers_version", present)
     if saved and saved != ours and wrote != present:
         raise UserError(
-            f"encoder {encoder.origin.name}: its weights were saved with transformers {wrote}, and {present} names some "
-            f"of them otherwise: pip install transformers=={wrote}."
+            f"encoder {encoder.origin.name}: its weights were saved with transformers {wrote}, and {present} names "
+            f"some of them otherwise: pip install transformers=={wrote}."
         )
 
 
