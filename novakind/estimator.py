@@ -24,6 +24,7 @@ from novakind.data.split import part, standardise
 from novakind.disk import write_atomic
 from novakind.errors import UserError, as_arguments
 from novakind.modality import Kind, from_array
+from novakind.modality.strings import as_texts, has_strings
 from novakind.model import load_model, predict, to_bytes
 from novakind.progress import Reporter
 from novakind.results.predict import fitting_rows
@@ -118,7 +119,7 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
     @speaking_python()
     def fit(self, X: Any, y: Any = None) -> Discoverer:
-        """X: vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: strings, numbers, truth values.
+        """X: vectors (N x D), pictures (uint8, N x H x H [x 3]), series (N x T x C), texts; y: strings, numbers, bools.
 
         Unlabeled in y are -1, None, NaN, NA, "" and masked entries, whatever its type, and the string "-1", which is
         what numpy makes of a -1 among strings.
@@ -280,15 +281,17 @@ def as_shares(prior: Any) -> str:
 
 
 def as_array(X: Any) -> np.ndarray:
-    """X as it is, or as the array that it stands for; a value that is masked becomes NaN."""
+    """X as it is, or as the array that it stands for; a masked value becomes NaN, a column of texts a list of them."""
     if issparse(X):
         raise UserError("X is sparse, but novakind takes dense arrays only: give X.toarray()")
     if isinstance(X, np.ma.MaskedArray):
         return np.ma.filled(X.astype(np.float64), np.nan) if np.ma.is_masked(X) else X.data
     try:
-        return np.asarray(X)
+        array = np.asarray(X, dtype=object if has_strings(X) else None)
     except (TypeError, ValueError, RuntimeError) as error:
         raise UserError(f"X cannot be made an array ({error}): give rows of equal length") from None
+    texts = as_texts(array)
+    return array if texts is None else texts
 
 
 def torch_state_restored() -> AbstractContextManager[None]:

@@ -74,6 +74,9 @@ class Beads:
     def shape(self) -> tuple[int, ...]:
         return (self.count,)
 
+    def reading(self) -> BeadReading:
+        return BeadReading(self.count)
+
     def decoding(self) -> dict[str, Any]:
         return {"kind": self.kind, "count": self.count}
 

@@ -147,7 +147,7 @@ def test_pictures_have_no_columns(tmp_path):
     assert found.n_features_in_ == 3 * 8 * 8
     with pytest.raises(UserError, match="X has 4 features, but Discoverer is expecting 192 features"):
         found.predict(X)
-    with pytest.raises(UserError, match=r"X has items of shape \(192,\), but the model was trained on \(3, 8, 8\)"):
+    with pytest.raises(UserError, match=r"X holds vectors of shape \(192,\), but the model was trained on pic"):
         found.predict(np.zeros((2, 192)))
 
 

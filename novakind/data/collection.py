@@ -59,7 +59,7 @@ class Collection:
 
 
 def from_arrays(X: np.ndarray, y: Any, name: str = "arrays", reading: Any = None) -> Collection:
-    """Vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C); y: classes, see `known_classes`."""
+    """Vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C), texts; y: classes, see `known_classes`."""
     y = as_labels(y)
     if X.ndim == 0 or y.ndim != 1:
         raise UserError(

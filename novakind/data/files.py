@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,15 @@ def quiet(done: int, total: int) -> None:
 
 
 def load(given: Path, store: Path, reading: Any = None, watch: Watch = quiet, kind: Kind | None = None) -> Collection:
-    """A folder tree, a manifest or an .npz as a Collection; files are decoded into the folder `store`.
+    """A folder tree, a table or an .npz as a Collection; files are decoded into the folder `store`.
 
     The kind of data is found by the files' endings where it is not given; `reading` holds its options.
     """
     listing = list_items(given)
     if listing.arrays is not None:
-        return from_arrays(listing.arrays["X"], listing.arrays["y"], given.stem, reading)
-    kind = kind or kind_of_files(listing.names)
+        collection = from_arrays(listing.arrays["X"], listing.arrays["y"], given.stem, reading)
+        return replace(collection, paths=tuple(listing.names), skipped=listing.skipped)
+    kind = kind or kind_of_files(listing.files)
     name = given.resolve().name if given.is_dir() else given.stem
     return from_files(name, listing, kind.survey(listing.files, reading or kind.Reading()), store, watch)
 

@@ -1,32 +1,98 @@
-"""Manifests: tables of items with a column `path` and, where it is known, a column `label`, as CSV or Parquet."""
+"""Tables of items as CSV, Parquet or JSON lines: of files by a column `path`, or of texts by a column `text`."""
 
 from __future__ import annotations
 
 import csv
+import json
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from novakind.errors import UserError
 
-MANIFESTS = {".csv", ".parquet"}
+LINES = {".jsonl", ".ndjson"}
+MANIFESTS = {".csv", ".parquet", *LINES}
+COLUMNS = ("path", "text", "label", "id")  # of all that a table may have, those that mean something
+
+Rows = list[dict[str, Any]]
+
+
+class TextTable(NamedTuple):
+    """The rows of a table of texts, but for those that say nothing."""
+
+    names: list[str]
+    """The ids, or the numbers of the rows from 0."""
+    texts: list[str]
+    labels: list[str]
+    empty: list[tuple[str, str]]
+    """Of rows that say nothing: the name, and which row it is."""
 
 
 def read_manifest(path: Path, labels: bool = True) -> tuple[list[str], list[str]]:
     """The columns `path` and `label`; without `labels` the second may be absent."""
-    columns, rows = (read_parquet if path.suffix.lower() == ".parquet" else read_csv)(path)
+    rows = read_table(path, ("path", "label") if labels else ("path",))
+    return [as_text(row.get("path")) for row in rows], [as_text(row.get("label")).strip() for row in rows]
+
+
+def read_texts(path: Path, labels: bool = True) -> TextTable:
+    """The columns `text`, `label` and, to name the items, `id`; without `labels` the second may be absent."""
+    rows = read_table(path, ("text", "label") if labels else ("text",))
+    for number, row in enumerate(rows):
+        if None in row:
+            raise UserError(
+                f"{path} has more cells in row {number} than it has columns: put every text with a comma in it "
+                "between quotes"
+            )
+        nested = next((name for name in COLUMNS if isinstance(row.get(name), list | dict)), None)
+        if nested:
+            raise UserError(f"{path} has several values for {nested} in row {number}, but an item has one: give one")
+    names = names_of(path, rows)
+    texts = [as_text(row.get("text")).strip() for row in rows]
+    said = [number for number, text in enumerate(texts) if text]
+    empty = [(names[number], f"row {number} has no text") for number, text in enumerate(texts) if not text]
+    if not said:
+        raise UserError(f"{path} has no text in any of its {len(rows)} rows: fill in its column text")
+    given = [as_text(row.get("label")).strip() for row in rows]
+    names, texts, given = ([column[number] for number in said] for column in (names, texts, given))
+    return TextTable(names, texts, given, empty)
+
+
+def names_of(path: Path, rows: Rows) -> list[str]:
+    """The column `id`, whose entries tell the items apart; the numbers of the rows where there is none."""
+    if not any("id" in row for row in rows):
+        return [str(number) for number in range(len(rows))]
+    names = [as_text(row.get("id")) for row in rows]
+    first: dict[str, int] = {}
+    for number, name in enumerate(names):
+        if not name:
+            raise UserError(f"{path} has no id in row {number}, but a column id names every item: fill it in")
+        if name in first:
+            raise UserError(
+                f'{path} has the id "{name}" in row {first[name]} and in row {number}, but an item has one row: '
+                "give each row another id, or leave that column out"
+            )
+        first[name] = number
+    return names
+
+
+def read_table(path: Path, needed: Sequence[str]) -> Rows:
+    """The rows of a table that has these columns."""
+    ending = path.suffix.lower()
+    columns, rows = (read_parquet if ending == ".parquet" else read_lines if ending in LINES else read_csv)(path)
     if not rows:
-        raise UserError(f"{path} holds no row: give the columns path and label, and one row per item")
-    for column in ("path", "label") if labels else ("path",):
+        raise UserError(f"{path} holds no row: give the columns {' and '.join(needed)}, and one row per item")
+    for column in needed:
         if column not in columns:
             raise UserError(
                 f'{path} has no column "{column}" among those it has ({", ".join(columns)}): it needs path and label, '
-                "which in a CSV file are the first line, with a comma between"
+                "or text and label, which in a CSV file are the first line, with a comma between"
             )
-    return [as_text(row["path"]) for row in rows], [as_text(row.get("label")).strip() for row in rows]
+    return rows
 
 
-def read_csv(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
+def read_csv(path: Path) -> tuple[list[str], Rows]:
     try:
         try:
             return read_rows(path)
@@ -41,10 +107,24 @@ def read_csv(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
         raise UserError(f"{path} cannot be read as UTF-8 CSV ({error}): save it as CSV with UTF-8 encoding") from None
 
 
-def read_rows(path: Path, errors: str = "strict") -> tuple[list[str], list[dict[str, Any]]]:
-    with path.open(encoding="utf-8-sig", errors=errors, newline="") as file:
-        reader = csv.DictReader(file)
+def read_rows(path: Path, errors: str = "strict") -> tuple[list[str], Rows]:
+    texts = has_texts(path)  # long ones, and then a quote that does not close must not pass for one more
+    with (
+        path.open(encoding="utf-8-sig", errors=errors, newline="") as file,
+        long_cells() if texts else nullcontext(),
+    ):
+        reader = csv.DictReader(file, strict=texts)
         return [str(name) for name in reader.fieldnames or ()], list(reader)
+
+
+@contextmanager
+def long_cells() -> Iterator[None]:
+    """Cells of any length: Python's limit is for all readers, so it is set back."""
+    usual = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(usual)
 
 
 def is_readable(column: str, cell: Any, folder: Path) -> bool:
@@ -53,15 +133,47 @@ def is_readable(column: str, cell: Any, folder: Path) -> bool:
     return is_text or (column == "path" and os.path.exists(os.path.join(folder, cell)))
 
 
-def read_parquet(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
+def read_lines(path: Path, most: int | None = None) -> tuple[list[str], Rows]:
+    """JSON lines: an object a line; keys that some objects lack are empty there. At most the first `most` rows."""
+    rows: Rows = []
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if len(rows) == most:
+                    break
+                if line.strip():
+                    rows.append(read_object(path, number, line))
+    except OSError as error:
+        raise UserError(f"{path} cannot be opened ({error.strerror}): give a readable file") from None
+    return list(dict.fromkeys(key for row in rows for key in row)), rows
+
+
+def read_object(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else f"{error}"
+        raise UserError(f"{path} has no JSON in UTF-8 in line {number} ({reason}): correct or remove it") from None
+    if not isinstance(row, dict):
+        raise UserError(f'{path} has no JSON object in line {number}: write each as {{"text": "...", "label": "..."}}')
+    return row
+
+
+def read_parquet(path: Path) -> tuple[list[str], Rows]:
+    with opened_parquet(path) as file:
+        return file.schema_arrow.names, file.read(list(COLUMNS)).to_pylist()
+
+
+@contextmanager
+def opened_parquet(path: Path) -> Iterator[Any]:
+    """The Parquet file; whatever is wrong with it is told in a sentence."""
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
         raise UserError(f"{path} needs pyarrow: pip install 'novakind[parquet]', or save it as CSV") from None
     try:
         with path.open("rb") as opened:
-            file = parquet.ParquetFile(opened)
-            return file.schema_arrow.names, file.read(["path", "label"]).to_pylist()
+            yield parquet.ParquetFile(opened)
     except OSError as error:
         raise UserError(f"{path} cannot be opened ({error.strerror or error}): give a readable file") from None
     except ArrowException:
@@ -77,12 +189,30 @@ def as_text(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def is_manifest(path: Path) -> bool:
-    """Whether a table lists items, by a column `path`; a CSV file that holds a recording has none."""
-    if path.suffix.lower() != ".csv":
-        return path.suffix.lower() in MANIFESTS
+def columns_of(path: Path) -> list[str]:
+    """The columns of a table, by a look at its beginning."""
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        with opened_parquet(path) as file:
+            return file.schema_arrow.names
+    if ending in LINES:
+        return read_lines(path, 1)[0]
     try:
         with path.open(encoding="utf-8-sig", errors="surrogateescape") as file:
-            return "path" in next(csv.reader([file.readline()]), ())
+            return next(csv.reader([file.readline()]), []) if ending == ".csv" else []
     except (OSError, csv.Error):
+        return []
+
+
+def is_manifest(path: Path) -> bool:
+    """Whether a table lists files, by a column `path`; a CSV file that holds a recording has none."""
+    ending = path.suffix.lower()
+    return ending in MANIFESTS and not has_texts(path) and (ending != ".csv" or "path" in columns_of(path))
+
+
+def has_texts(path: Path) -> bool:
+    """Whether a file is a table of texts: with a column `text`, and none for files."""
+    if path.suffix.lower() not in MANIFESTS or not path.is_file():
         return False
+    columns = columns_of(path)
+    return "text" in columns and "path" not in columns

@@ -1,4 +1,4 @@
-"""paths: the one way from what a user gives (a folder, a manifest, an .npz, a file) to items and their files."""
+"""paths: the one way from what a user gives (a folder, a table, an .npz, a file) to items and their files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from novakind.data.manifest import MANIFESTS, is_manifest, read_manifest
+from novakind.data.manifest import MANIFESTS, has_texts, is_manifest, read_manifest, read_texts
 from novakind.data.store import INDEX, STORE
 from novakind.errors import UserError
 from novakind.modality import Kind, from_array, kind_of_files
@@ -24,13 +24,13 @@ GLANCE = 200  # files tell what the others are
 
 @dataclass(frozen=True)
 class Listing:
-    """Files below `root`, or the rows of arrays."""
+    """Files below `root`, or the rows of arrays and of tables of texts."""
 
     root: Path
     names: Sequence[str]
-    """Of files as seen from `root`; of rows their numbers."""
+    """Of files as seen from `root`; of rows their ids or numbers."""
     labels: Sequence[str] = ()
-    """"" is unlabeled; empty as a whole where no labels were asked for."""
+    """"" is unlabeled; empty as a whole where no labels were asked for, and for an .npz, whose y has them."""
     skipped: tuple[tuple[str, str], ...] = ()
     """What is passed over, and why."""
     arrays: Mapping[str, np.ndarray] | None = None
@@ -66,6 +66,8 @@ def list_items(given: Path, labeled: bool = True) -> Listing:
                 )
         rows = len(arrays["X"]) if arrays["X"].ndim else 0
         return Listing(given.parent, [str(number) for number in range(rows)], arrays=arrays)
+    if has_texts(given):
+        return list_texts(given, labeled)
     if given.suffix.lower() in MANIFESTS and (labeled or is_manifest(given)):
         return list_manifest(given, labeled)
     if labeled:
@@ -91,6 +93,15 @@ def list_manifest(given: Path, labeled: bool) -> Listing:
             files.setdefault(file, "")
             windows[name] = label
     return Listing(given.parent, list(files), list(files.values()), windows=windows)
+
+
+def list_texts(given: Path, labeled: bool) -> Listing:
+    """The rows of a table of texts, but for empty ones."""
+    table = read_texts(given, labels=labeled)
+    labels = ["" if label == UNLABELED else label for label in table.labels] if labeled else []
+    # as objects: strings of one width would all be as wide as the longest
+    arrays = {"X": np.array(table.texts, dtype=object), "y": np.array(labels)}
+    return Listing(given.parent, table.names, labels, tuple(table.empty), arrays)
 
 
 def file_of(root: Path, name: str) -> str:
@@ -139,19 +150,22 @@ def kind_of(given: Path) -> Kind:
     with suppress(UserError, KeyError):
         if given.suffix.lower() == ".npz" and given.is_file():
             return type(from_array(like_array(given))[1])
+        if has_texts(given):
+            return type(from_array(np.array(["a text"]))[1])
         if given.is_file() and is_manifest(given):
-            return kind_of_files(file_of(given.parent, name) for name in read_manifest(given, labels=False)[0])
+            names = read_manifest(given, labels=False)[0]
+            return kind_of_files(given.parent / file_of(given.parent, name) for name in names)
     return kind_of_files(islice(walk(given), GLANCE))
 
 
 def like_array(path: Path) -> np.ndarray:
-    """Two blank rows of the array X, by its header alone: it may be larger than memory."""
+    """Two rows of ones like those of the array X, by its header alone: it may be larger than memory."""
     try:
         with zipfile.ZipFile(path) as archive, archive.open("X.npy") as file:
             version = np.lib.format.read_magic(file)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, _, dtype = read(file)
-        return np.zeros((2, *shape[1:]), dtype)
+        return np.ones((2, *shape[1:]), dtype)
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise UserError(f"{path} has no array X that can be read ({error})") from None
 

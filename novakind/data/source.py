@@ -15,10 +15,10 @@ class Source:
     """The data, and for benchmarks the protocol."""
 
     data: str = ""
-    """A folder (one sub-folder for each known class, the rest in unlabeled/), a .csv or .parquet manifest with the
-    columns path and label, an .npz with arrays X and y, or the name of a data set."""
+    """A folder (one sub-folder for each known class, the rest in unlabeled/), a .csv, .parquet or .jsonl table
+    with the columns path and label or text and label, an .npz with arrays X and y, or the name of a data set."""
     kind: str = ""
-    """What the items are: image, video, series or features; found by the files' endings where it is not given."""
+    """What the items are: image, video, series, text or features; found by the files' endings where it is not given."""
     reading: Any = None
     """How they are read: the `Reading` of their kind of data; None stands for its own defaults."""
     truth: str = ""

@@ -211,7 +211,7 @@ def impose(collection: Collection, shares: str, seed: int = 0) -> Collection:
 def with_truth(collection: Collection, path: Path) -> Collection:
     """Add what the unlabeled items really are, from a manifest path,label: used to score, never to train."""
     listing = list_items(path)
-    if listing.arrays is not None:
+    if not listing.labels:
         raise UserError(f"--truth {path} holds arrays, but a truth is a table: give a .csv with path and label")
     given = {os.path.normpath(name): label for name, label in zip(listing.names, listing.labels, strict=True)}
     paths = [os.path.normpath(item) for item in collection.paths]

@@ -15,12 +15,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from novakind.errors import UserError
+from novakind.errors import UnreadableError, UserError
 from novakind.modality.display import Display
 from novakind.modality.features import Features
 from novakind.modality.image import Image
 from novakind.modality.numbers import numeric
 from novakind.modality.series import Series
+from novakind.modality.strings import as_texts
+from novakind.modality.text import Text
 from novakind.modality.video import Video
 
 
@@ -61,6 +63,10 @@ class Modality(Protocol):
         """The shape of one row, as it is kept."""
         ...
 
+    def reading(self) -> Any:
+        """The `Reading` by which further arrays give rows like these."""
+        ...
+
     def decoding(self) -> dict[str, Any]:
         """What decides about the bytes of a decoded row, as plain JSON: rows decoded otherwise are not valid."""
         ...
@@ -97,7 +103,7 @@ class Modality(Protocol):
         ...
 
     def display(self, row: Callable[[int], np.ndarray]) -> Display:
-        """What there is to see of the items: pictures, courses of series, or clips; `row(i)` is item i."""
+        """What there is to see of the items: pictures, courses of series, clips or texts; `row(i)` is item i."""
         ...
 
     def caution(self, about: str) -> str:
@@ -114,22 +120,41 @@ if TYPE_CHECKING:
 else:
     Kind = type  # a protocol with attributes cannot be checked while running
 
-KINDS: dict[str, Kind] = {"image": Image, "video": Video, "series": Series, "features": Features}
+KINDS: dict[str, Kind] = {"image": Image, "video": Video, "series": Series, "text": Text, "features": Features}
 FALLBACK = Image  # for files of which most have an ending that nobody claims: reading them says what is wrong
+TRIED = 9  # files that are read where several kinds claim the ending of most
 
 
-def kind_of_files(names: Iterable[str | Path]) -> Kind:
-    """The kind of data that has the endings of more than half of the files."""
-    endings = Counter(Path(name).suffix.lower() for name in names)
-    for kind in KINDS.values():
-        if 2 * sum(endings[ending] for ending in kind.endings) > endings.total():
-            return kind
-    return FALLBACK
+def kind_of_files(files: Iterable[Path]) -> Kind:
+    """The kind of data that has the endings of more than half of the files; of several, the first that can read most.
+
+    Files that end in .txt are recordings if they hold columns of numbers, and else texts.
+    """
+    given = list(files)
+    endings = Counter(file.suffix.lower() for file in given)
+    claiming = [
+        kind for kind in KINDS.values() if 2 * sum(endings[ending] for ending in kind.endings) > endings.total()
+    ]
+    if len(claiming) < 2:
+        return claiming[0] if claiming else FALLBACK
+    shared = [file for file in given if all(file.suffix.lower() in kind.endings for kind in claiming)]
+    some = shared[:: max(1, len(shared) // TRIED)][:TRIED]
+    reading = (kind for kind in claiming if 2 * sum(can_read(kind, file) for file in some) > len(some))
+    return next(reading, claiming[0])
+
+
+def can_read(kind: Kind, file: Path) -> bool:
+    """Whether a file holds what this kind of data expects."""
+    try:
+        return bool(kind.survey([file], kind.Reading()).read(file))
+    except (UnreadableError, UserError, OSError, ValueError):
+        return False
 
 
 def from_array(X: np.ndarray, reading: Any = None) -> tuple[np.ndarray, Modality]:
     """Rows and modality of an array, by its shape and type; `reading` is that of its kind, None its default."""
-    X = numeric(X)
+    texts = as_texts(X)
+    X = numeric(X) if texts is None else texts[:, None]
     if X.ndim < 2:
         raise UserError(
             f"X of shape {X.shape} has no columns: Reshape your data with X.reshape(-1, 1) if they are items of one "

@@ -1,4 +1,4 @@
-"""What a page can show of items: a picture each, the course of a time series, or a clip that plays."""
+"""What a page can show of items: a picture each, the course of a time series, a clip that plays, or a text."""
 
 from __future__ import annotations
 
@@ -35,4 +35,11 @@ class Clips:
     row: Row
 
 
-Display = Pictures | Signals | Clips
+@dataclass(frozen=True)
+class Texts:
+    """The items as texts: `text(i)` is what item i says."""
+
+    text: Callable[[int], str]
+
+
+Display = Pictures | Signals | Clips | Texts

@@ -92,6 +92,9 @@ class Features:
     def read(self, path: Path) -> list[tuple[str, np.ndarray]]:
         raise UserError(f"{path} is one file, but this model sorts feature vectors: give it an .npz with an array X")
 
+    def reading(self) -> FeatureReading:
+        return FeatureReading()
+
     def decoding(self) -> dict[str, Any]:
         return {"kind": self.kind, "length": len(self.mean)}
 

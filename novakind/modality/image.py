@@ -150,6 +150,9 @@ class Image:
         picture = ImageOps.fit(open_rgb(path, max(512, self.size)), (self.size, self.size), Pillow.Resampling.BILINEAR)
         return [("", np.ascontiguousarray(np.asarray(picture, dtype=np.uint8).transpose(2, 0, 1)))]
 
+    def reading(self) -> ImageReading:
+        return ImageReading()
+
     def decoding(self) -> dict[str, Any]:
         return {"kind": self.kind, "size": self.size}
 

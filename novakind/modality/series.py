@@ -148,6 +148,9 @@ class Series:
         """The windows of a recording, each with what tells it apart from the others of its file."""
         return read_windows(path, self.channels, self.rate, self.length, self.hop, self.gravity)
 
+    def reading(self) -> SeriesReading:
+        return SeriesReading()
+
     def decoding(self) -> dict[str, Any]:
         return {"kind": self.kind, **{key: value for key, value in asdict(self).items() if key not in ("mean", "std")}}
 

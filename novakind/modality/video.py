@@ -165,6 +165,9 @@ class Video:
         """A file is one clip: uint8 (3, stored, size, size), from its middle where it is longer than a clip."""
         return [("", read_clip(path, self.size, self.stored, self.fps))]
 
+    def reading(self) -> VideoReading:
+        return VideoReading()
+
     def decoding(self) -> dict[str, Any]:
         """However the network is to see them, the same frames are decoded."""
         return {"kind": self.kind, "size": self.size, "stored": self.stored, "fps": self.fps}

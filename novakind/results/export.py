@@ -8,12 +8,13 @@ import re
 import shutil
 import unicodedata
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from novakind.data.manifest import has_texts, read_texts
 from novakind.data.paths import root_of
 from novakind.data.source import Source
 from novakind.data.store import STORE
@@ -31,21 +32,22 @@ def export(run: Path, out: Path, to: str, link: bool = False, everything: bool =
     discovery, source = Discovery.load(run), Run(run).source()
     given = Path(source.data)
     keep_files(run, out, source)
+    texts = None if is_named(source.data, source.root) else texts_of(given)
     is_array = is_named(source.data, source.root) or given.suffix.lower() == ".npz"
-    root = None if is_array else root_of(given)
+    root = None if is_array or texts is not None else root_of(given)
     if to == "auto":
         to = {".csv": "csv", ".npz": "npz"}.get(out.suffix.lower(), "folders")
     if to != "folders" and (link or everything):
         option = "--link" if link else "--everything"
         raise UserError(f"{option} is for folders, and {to} holds every item: leave it out, or give --to folders")
     if to == "csv":
-        write_out(out, lambda path: to_csv(discovery, path, root))
+        write_out(out, lambda path: to_csv(discovery, path, root, texts))
         return f"{len(discovery.paths)} items: {out}"
     if to == "npz":
         write_out(out, lambda path: to_npz(discovery, path))
         return f"{len(discovery.paths)} items: {out}"
     if root is None:
-        raise UserError("these items are rows of an array and only files go into folders: export csv or npz instead")
+        raise UserError("these items are rows of an array or table, and only files go into folders: export csv or npz")
     if given.is_dir() and (out.resolve() == root.resolve() or root.resolve() in out.resolve().parents):
         raise UserError(
             f"{out} is in the data folder, where exported files would pass for data: name another destination"
@@ -73,12 +75,22 @@ def write_out(path: Path, write: Callable[[Path], Any]) -> None:
         raise UserError(f"{path} cannot be written ({error.strerror}): give another place with --out") from None
 
 
-def to_csv(discovery: Discovery, path: Path, root: Path | None) -> None:
-    """A manifest that `discover` reads as the next collection: the labels that were given, and what was found.
+def texts_of(given: Path) -> dict[str, str] | None:
+    """What the rows of a table of texts say, by name; None for any other data, and for a table that is gone."""
+    try:
+        table = read_texts(given, labels=False) if has_texts(given) else None
+    except UserError:
+        return None
+    return None if table is None else dict(zip(table.names, table.texts, strict=True))
+
+
+def to_csv(discovery: Discovery, path: Path, root: Path | None, texts: Mapping[str, str] | None = None) -> None:
+    """A table that `discover` reads as the next collection: the labels that were given, and what was found.
 
     `label` is empty for items that had none, so that a next round has something to sort; `category` is the label or the
     category that was found, and `status` tells which: given or suggested. `suggested` is the model's own answer, of
-    labeled items too, with its `probability`. Paths of files below `root` are as seen from the manifest's folder.
+    labeled items too, with its `probability`. Paths of files below `root` are as seen from the table's folder. Texts
+    that were rows of a table have an id in the place of a path, and a last column for what they say.
     """
     paths = discovery.paths
     if root is not None:
@@ -86,8 +98,11 @@ def to_csv(discovery: Discovery, path: Path, root: Path | None) -> None:
         paths = [os.path.normpath(os.path.join(here, one)) for one in paths]
     status = ["given" if label else "suggested" for label in discovery.labels]
     suggested = [discovery.names[number] for number in discovery.category]
-    columns = (paths, discovery.labels, discovery.final, status, suggested, discovery.probability)
+    columns = [paths, discovery.labels, discovery.final, status, suggested, discovery.probability]
     header = ["path", "label", "category", "status", "suggested", "probability"]
+    if texts is not None:
+        header = ["id", *header[1:], "text"]  # by a column path, a next round would look for files
+        columns.append([texts.get(name, "") for name in paths])
     write_atomic(path, csv_bytes(header, zip(*columns, strict=True)))
 
 

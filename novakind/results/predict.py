@@ -1,9 +1,10 @@
-"""predict: new items sorted by a trained model, read from files, folders, manifests and arrays."""
+"""predict: new items sorted by a trained model, read from files, folders, tables and arrays."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,14 @@ from novakind.results.export import keep_files, write_out
 from novakind.runs.folder import Run
 
 BATCH = 512
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Items that are not files of their own."""
+
+    names: Sequence[str]
+    rows: np.ndarray
 
 
 def predict_items(run: Path, items: list[Path], out: Path | None) -> None:
@@ -53,13 +62,14 @@ def read_items(
 ) -> Iterator[tuple[list[str], np.ndarray]]:
     """Names and rows, a batch at a time; what cannot be read goes to `skipped`."""
     names, rows = [], []
-    for name, file in named_files(given, model, skipped):
-        if isinstance(file, np.ndarray):
+    for one in named_files(given, model, skipped):
+        if isinstance(one, Rows):
             if rows:
                 yield names, np.stack(rows)
                 names, rows = [], []
-            yield [str(number) for number in range(len(file))], file
+            yield list(one.names), one.rows
             continue
+        name, file = one
         try:
             if not file.is_file():
                 raise UnreadableError("no such file")
@@ -75,10 +85,8 @@ def read_items(
         yield names, np.stack(rows)
 
 
-def named_files(
-    given: list[Path], model: Model, skipped: list[tuple[str, str]]
-) -> Iterator[tuple[str, Path | np.ndarray]]:
-    """Each file with the name that it goes by, or the rows of an array."""
+def named_files(given: list[Path], model: Model, skipped: list[tuple[str, str]]) -> Iterator[tuple[str, Path] | Rows]:
+    """Each file with the name that it goes by, or the rows of an array or a table of texts."""
     for path in given:
         if not path.exists():
             skipped.append((str(path), "no such file"))
@@ -86,7 +94,7 @@ def named_files(
         listing = list_items(path, labeled=False)
         skipped += [(str(path / name), reason) for name, reason in listing.skipped]
         if listing.arrays is not None:
-            yield str(path), fitting_rows(listing.arrays["X"], model, str(path))
+            yield Rows(listing.names, fitting_rows(listing.arrays["X"], model, str(path)))
             continue
         is_list = path.is_file() and listing.names != [path.name]
         for name in listing.names:
@@ -95,10 +103,10 @@ def named_files(
 
 def fitting_rows(X: np.ndarray, model: Model, what: str) -> np.ndarray:
     """Arrays as rows of the kind and shape that the model was trained on."""
-    rows, modality = from_array(X)
-    if modality.shape != model.modality.shape:
+    rows, modality = from_array(X, model.modality.reading())
+    if type(modality) is not type(model.modality) or modality.shape != model.modality.shape:
         raise UserError(
-            f"{what} has items of shape {modality.shape}, but the model was trained on {model.modality.shape}: "
-            "give items of the same kind and size"
+            f"{what} holds {modality.noun} of shape {modality.shape}, but the model was trained on "
+            f"{model.modality.noun} of shape {model.modality.shape}: give items of the same kind and size"
         )
     return rows

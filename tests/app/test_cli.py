@@ -114,7 +114,7 @@ def test_vectors_from_end_to_end(tmp_path, monkeypatch, capsys):
     assert [row["category"] for row in rows] == ["3", "3", "3"]
     np.savez("wide.npz", X=np.zeros((3, 9)))
     assert "shape" in refused(capsys, "predict", "runs/vectors", "wide.npz")
-    assert "rows of an array" in refused(capsys, "export", "runs/vectors", "--to", "folders", "--out", "sorted")
+    assert "array or table" in refused(capsys, "export", "runs/vectors", "--to", "folders", "--out", "sorted")
 
 
 def test_help_is_there_for_every_verb(capsys):

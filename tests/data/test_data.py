@@ -245,7 +245,7 @@ def damaged(file: Path) -> None:
         (lambda file: np.savez(file, X=np.zeros((3, 0)), y=[0, 1, -1]), r"X has 0 feature\(s\) \(shape=\(3, 0\)\)"),
         (lambda file: np.savez(file, X=np.zeros((3, 8, 6), np.uint8), y=[0, 1, -1]), "neither square uint8 pictures"),
         (lambda file: np.savez(file, X=np.zeros((3, 8, 8)), y=[0, 1, -1]), "type float64 is neither"),
-        (lambda file: np.savez(file, X=np.array([["a"], ["b"]]), y=[0, -1]), "is not numeric"),
+        (lambda file: np.savez(file, X=np.array([["a", "b"], ["c", "d"]]), y=[0, -1]), "is not numeric"),
         (damaged, "is no .npz file of plain arrays, or damaged"),
         (lambda file: file.write_bytes(b""), "is no .npz file of plain arrays, or damaged"),
         (lambda file: file.write_text("X,y\n1,2\n"), "is no .npz file of plain arrays, or damaged"),

@@ -254,5 +254,5 @@ def test_discoverer_takes_series():
     assert set(found.labels_[y < 0]) == {2, 3}
     assert clustering_acc(hidden - 2, found.labels_[y < 0] - 2) > 0.9
     assert found.predict(X[:4]).shape == (4,)
-    with pytest.raises(UserError, match=r"items of shape \(3, 50\), but the model was trained on \(3, 100\)"):
+    with pytest.raises(UserError, match=r"recordings of shape \(3, 50\), but the model was trained on recordings"):
         found.predict(X[:, :50])

@@ -24,8 +24,17 @@ from novakind.runs.folder import Run
 
 __all__ = ["draw_again", "draw_report", "write_report"]
 
-STYLES = ("page.css", "signals.css", "clips.css")
-SCRIPTS = ("page.js", "signals.js", "clips.js", "cards.js", "map.js", "charts.js")  # one scope, in this order
+STYLES = ("page.css", "signals.css", "clips.css", "texts.css")
+# one scope, in this order
+SCRIPTS = (
+    "page.js",
+    "signals.js",
+    "clips.js",
+    "texts.js",
+    "cards.js",
+    "map.js",
+    "charts.js",
+)
 
 
 def write_report(run: Path, shown: Display) -> Path:

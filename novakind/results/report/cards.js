@@ -2,7 +2,7 @@
 
 function tile(list, place) {
   const item = list[place], row = data.rows[item], signal = data.signals?.items[item];
-  const shown = signal || data.pictures[item];
+  const shown = signal || data.pictures[item] || textOf(item);
   const mark = signal && gainMark(item, largest(data.signals.categories[row.category]?.scales));
   const marks = row.label ? `item labeled${row.label === nameOf(row.category) ? "" : " other"}` : "item";
   const button = make("button", {
@@ -10,7 +10,7 @@ function tile(list, place) {
     onclick: () => openViewer(list, place),
     onpointermove: event => { if (event.pointerType === "mouse") showTip(item, event.clientX, event.clientY); },
     onpointerleave: hideTip,
-  }, picture(item, ""), mark, shown ? null : make("span", {}, fileOf(row.path)));
+  }, textOf(item) ? quote(item, "said") : picture(item, ""), mark, shown ? null : make("span", {}, fileOf(row.path)));
   return data.clips?.items[item] ? enliven(button, item) : button;
 }
 
@@ -41,6 +41,7 @@ function card(category) {
           make("i", { style: `width: ${100 * confidence}%; background: ${colour(id)}` })),
         make("b", {}, percent(confidence))),
     typicalSignal(category),
+    tellingWords(category),
     strip("Most typical", typical, "typical"),
     strip("Most doubtful", doubtful, "doubtful"));
 }
@@ -48,13 +49,15 @@ function card(category) {
 function drawCards() {
   document.body.classList.toggle("signals", data.signals != null);
   document.body.classList.toggle("clips", data.clips != null);
+  document.body.classList.toggle("texts", data.texts != null);
   document.body.style.setProperty("--panels", data.signals?.panels.length ?? 1);
   const about = "What the run found among the unlabeled items. Confidence is how sure the model is, not how often it is " +
     "right. ";
   $("new-sub").textContent = about + (data.signals
     ? "Click a signal to enlarge it. Where the band is wide and the mean is flat, the items are not aligned in time."
     : data.clips ? `Point at a clip to ${CALM.matches ? "see its frames" : "play it"}, click it to enlarge it.`
-      : "Click a picture to enlarge it.");
+      : data.texts ? "The words below it set a category apart from the others. Click a text to read it."
+        : "Click a picture to enlarge it.");
   const by = { id: one => one.id, size: one => -one.size, confidence: one => -(one.confidence ?? -1) }[$("sort").value];
   const sorted = [...data.categories].sort((a, b) => by(a) - by(b) || a.id - b.id);
   for (const [section, isNew] of [["new", true], ["known", false]]) {

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from novakind.modality.display import Clips, Display, Signals
+from novakind.modality.display import Clips, Display, Signals, Texts
 from novakind.objective.metrics import matched_confusion
 from novakind.results.report.clips import gather_clips
 from novakind.results.report.layout import project, sample
 from novakind.results.report.signals import gather_signals
+from novakind.results.report.texts import gather_texts
 from novakind.results.report.thumbnails import gather
 from novakind.runs.discovery import Category, Discovery
 from novakind.runs.folder import Run
@@ -59,11 +60,13 @@ def contents(run: Path, shown: Display) -> dict[str, Any]:
     # not every point of the map can have a picture: leave out random ones, not one category or the last items
     shuffled = np.random.default_rng(0).permutation(on_map).tolist()
     items = sorted({*on_cards, *on_map.tolist()})
-    pictures, films, signals = {}, None, None
+    pictures, films, signals, texts = {}, None, None, None
     if isinstance(shown, Clips):
         pictures, films = gather_clips(shown, on_cards, shuffled)
     elif isinstance(shown, Signals):
         signals = gather_signals(shown, discovery.category, items)
+    elif isinstance(shown, Texts):
+        texts = gather_texts(shown, discovery.category, items)
     else:
         pictures = gather(shown.thumbnail, on_cards, shuffled, MAP_PICTURES, MAP_BYTES)
     return {
@@ -84,6 +87,7 @@ def contents(run: Path, shown: Display) -> dict[str, Any]:
         "pictures": pictures,
         "signals": signals,
         "clips": films,
+        "texts": texts,
         "map": {"method": method, "items": on_map.tolist(), "points": points.round(4).tolist()},
         "confusion": confusion(discovery),
         "curves": curves(run / "metrics.jsonl"),

@@ -84,7 +84,7 @@ function secondChoice(row) {
 
 function describe(item) {
   const row = data.rows[item];
-  return `${row.path}: ${nameOf(row.category)}, ${percent(row.top[0][1])}; ${secondChoice(row)}`;
+  return `${textOf(item) ?? row.path}: ${nameOf(row.category)}, ${percent(row.top[0][1])}; ${secondChoice(row)}`;
 }
 
 // The tip that follows the pointer, on the cards and on the map.
@@ -99,7 +99,8 @@ function showTip(item, x, y) {
 
 function fillTip(tip, item) {
   const row = data.rows[item], signal = data.signals?.items[item];
-  const shown = data.clips?.items[item] ? tipClip(item) : picture(item, "");
+  const shown = data.clips?.items[item] ? tipClip(item)
+    : textOf(item) ? quote(item, "whole-text") : picture(item, "");
   tip.dataset.shown = item;
   tip.classList.toggle("tall", Boolean(signal) || shown.classList.contains("frames"));
   tip.replaceChildren(
@@ -135,7 +136,8 @@ function drawViewer() {
   const item = viewer.list[viewer.place], row = data.rows[item];
   const frame = $("viewer-picture"), focused = frame.contains(document.activeElement);
   frame.replaceChildren(data.signals?.items[item] ? largeSignal(item)
-    : data.clips?.items[item] ? largeClip(item) : picture(item, row.path));
+    : data.clips?.items[item] ? largeClip(item)
+      : textOf(item) ? quote(item, "whole-text") : picture(item, row.path));
   if (focused) (frame.querySelector("button:enabled") ?? $("viewer-close")).focus();  // or the arrow keys would be lost
   $("viewer-place").textContent = viewer.list.length > 1 ? `${viewer.place + 1} of ${viewer.list.length}` : "";
   $("viewer-back").hidden = $("viewer-next").hidden = viewer.list.length < 2;
