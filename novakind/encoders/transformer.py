@@ -146,5 +146,6 @@ def expect_names(encoder: Any, state: Mapping[str, Any], prefix: str, *_: Any) -
 
 
 def first_line(error: BaseException) -> str:
-    """What an exception says, short enough for a sentence of ours."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]
+    """The first sentence of what an exception says, for a sentence of ours."""
+    said = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return said.partition(". ")[0].rstrip(".")[:200]
