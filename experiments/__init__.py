@@ -9,6 +9,7 @@ records.py index.py   one JSON file per cell, and the index of them
 stamp.py              which code and which machine made a number
 figures.py draw.py    pictures from the JSON files
 write.py remarks.py   RESULTS.md from the JSON files and commentary.md; LOG.md is the lab notebook
+pretrained/           what published encoders give, on pictures, photographs, texts and vectors
 
 The other scripts here are experiments of their own, with results of their own.
 """

@@ -69,6 +69,8 @@ class Optim:
     """sgd: with momentum, the paper's; adamw; muon: orthogonalised momentum for matrices, sgd for the rest."""
     lr: Positive = 0.1
     """Highest learning rate."""
+    encoder_lr: Positive = 1.0
+    """Learning rate of the encoder, as a share of that of the rest: a published one must not forget what it knows."""
     momentum: BelowOne = 0.9
     """Momentum of sgd and muon; first beta of adamw."""
     nesterov: bool = True
@@ -92,6 +94,8 @@ class Config:
     """How many new categories to look for."""
     prior: str = "uniform"
     """How unlabeled items spread over the new categories: uniform, or shares such as 1/2,1/4,1/4."""
+    known_share: BelowOne = 0.0
+    """Share of the unlabeled items that are of known classes; 0, as in the paper, has none among them."""
     method: str = "ours"
     """Which method: ours (the paper's), or one to compare it with: uno, uno-direct, iic, autonovel, dtc, kcl, mcl,
     nev, spacing, supcon, supervised, kmeans; oracle is the upper bound that knows all classes."""
@@ -104,13 +108,20 @@ class Config:
     seed: Seed = 0
     """Another seed gives another, equally valid run."""
     encoder: str = "auto"
-    """The network: auto, convnet, resnet18-cifar, mobilenetv2, mlp, timm:NAME, ..."""
+    """The network: auto, one that learns from scratch (convnet, resnet18-cifar, mobilenetv2, mlp, timm:NAME, ...), or a
+    published one that starts from what it knows (efficientnet-lite0, minilm, hf:NAME or hf:FOLDER, ...)."""
+    tune: Literal["auto", "frozen", "partly", "whole"] = "auto"
+    """How a published encoder is trained: frozen: not at all, its vectors are computed once and sorted; partly: its
+    last layers; whole: all of it. auto: frozen, but partly where there are hundreds of items per class and a GPU."""
     encoder_weights: str = ""
     """A .safetensors file of published weights, keys as in torchvision, to start from."""
     head: Literal["prototype", "linear"] = "prototype"
     """prototype: fixed random directions on the sphere; linear: a learnt classifier."""
-    dim: Annotated[int, Range(2, 65_536)] = 128
-    """Width of the embedding."""
+    dim: Annotated[int, Range(0, 65_536)] = 128
+    """Width of the embedding; 0: that of what the encoder gives, at most 256."""
+    start: Literal["random", "clusters"] = "random"
+    """Where ours puts the prototypes: random: anywhere; clusters: known classes at their means, new categories where
+    k-means finds them, for items that are good vectors from the start."""
     heads: Annotated[int, Range(1, 64)] = 1
     """So many heads learn side by side in ours, each with an embedding of its own; the one that loses least is kept."""
     tau: Positive = 0.1
@@ -136,6 +147,11 @@ class Config:
 
     def __post_init__(self) -> None:
         check(self)
+
+    @property
+    def clustered(self) -> bool:
+        """Whether prototypes start where clustering puts them; a learnt classifier has none."""
+        return self.start == "clusters" and self.head == "prototype"
 
 
 def starting(kind: Kind, preset: str = "auto") -> Config:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import numbers
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,25 +13,26 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
+from novakind.arguments import as_array, as_seed, as_shares, check_labels, check_settings
 from novakind.config import Config, starting, starting_reading
+from novakind.data.choice import choose
 from novakind.data.collection import as_labels, class_values, from_arrays, known_classes, with_new
-from novakind.data.split import part, standardise
+from novakind.data.embed import seen
+from novakind.data.source import learnt_kind
+from novakind.data.split import part
 from novakind.disk import write_atomic
+from novakind.encoders.front import Front
 from novakind.errors import UserError, as_arguments
 from novakind.modality import Kind, from_array
-from novakind.modality.strings import as_texts, has_strings
 from novakind.model import load_model, predict, to_bytes
 from novakind.progress import Reporter
 from novakind.results.predict import fitting_rows
 from novakind.settings import change, plain, settings_of
 from novakind.training.loop import fit
-
-ARGUMENTS = {"novel": "n_novel", "prior": "prior", "encoder": "encoder", "epochs": "epochs", "seed": "random_state"}
 
 
 @contextmanager
@@ -131,24 +132,28 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
                 "unlabeled items"
             )
         table, X, y = X, as_array(X), as_labels(y)
-        reading, config = self._settings(type(from_array(X)[1]))
+        kind = type(from_array(X)[1])
+        published = self._published(kind, X)
+        reading, config = self._settings(kind, published)
         collection = from_arrays(X, y, reading=reading)
         check_labels(collection.labels)
         validate_data(self, table, skip_check_array=True)
         split = part(collection, config.val, 0.0)
         encoder = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else None
         with Reporter(quiet=not self.verbose) as report, torch_state_restored():
-            fitted = fit(standardise(collection, split), split, config, None, report, encoder)
-        self.model_, warnings, self.history_ = fitted
+            collection = seen(collection, split, published, report.embedding)
+            self.model_, warnings, self.history_ = fit(collection, split, config, None, report, encoder)
+            if collection.before and collection.origin:
+                self.model_.put_behind(Front.opened(collection.origin, collection.before.modality))
         self.warnings_ = [as_arguments(warning) for warning in warnings]
         for line in self.history_:
             line |= {"warning": as_arguments(line["warning"])} if "warning" in line else {}
         card = self.model_.card
         self.classes_ = with_new(known_classes(y)[1], card.categories[card.known :])
-        self.n_features_in_ = math.prod(self.model_.modality.shape)
+        self.n_features_in_ = math.prod(self.model_.reads.shape)
         arrays = {"classes": self.classes_.tolist(), "dtype": self.classes_.dtype.str}
         arrays |= {"features": list(self.feature_names_in_)} if hasattr(self, "feature_names_in_") else {}
-        self.model_.card = replace(card, arrays=arrays)
+        self.model_.card = replace(self.model_.card, arrays=arrays)
         self.labels_ = self.predict(table)
         return self
 
@@ -184,21 +189,36 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         loaded = cls(n_novel=len(names) - known)
         loaded.model_ = model
         loaded.classes_ = np.array(arrays["classes"], dtype=arrays["dtype"]) if arrays else class_values(names, known)
-        loaded.n_features_in_ = math.prod(model.modality.shape)
+        loaded.n_features_in_ = math.prod(model.reads.shape)
         if arrays and "features" in arrays:
             loaded.feature_names_in_ = np.array(arrays["features"], dtype=object)
         return loaded
 
-    def _settings(self, kind: Kind) -> tuple[Any, Config]:
+    def _published(self, kind: Kind, X: np.ndarray) -> dict[str, Any]:
+        """The published encoder that looks at the items; none where a preset, or a module of the user's, is given."""
+        if not isinstance(self.encoder, str | nn.Module):
+            raise UserError(f"encoder={self.encoder!r} is no encoder: give a name or an nn.Module")
+        given = check_settings(self.settings)
+        tune = str(given.get("tune", "auto"))
+        if isinstance(self.encoder, nn.Module) or (self.encoder == "auto" and self.preset != "auto" and kind.trainable):
+            return {}
+        return choose(kind, self.encoder, tune, lambda: X)
+
+    def _settings(self, kind: Kind, published: dict[str, Any]) -> tuple[Any, Config]:
         """How items are read, and all other settings: the preset of this kind of data with what is asked for."""
         if not isinstance(self.n_novel, numbers.Integral) or isinstance(self.n_novel, bool):
             raise UserError(f"n_novel={self.n_novel!r} is no whole number: give the number of new categories")
-        if not isinstance(self.encoder, str | nn.Module):
-            raise UserError(f"encoder={self.encoder!r} is no encoder: give a name or an nn.Module")
-        reading, config = starting_reading(kind, self.preset), starting(kind, self.preset)
+        learnt = learnt_kind(kind.kind, published)
+        preset = self.preset
+        if preset == "auto" and published and learnt is kind:
+            preset = "tuned"
+        elif preset == "auto" and isinstance(self.encoder, nn.Module) and "learnt" in kind.presets:
+            preset = "learnt"  # a module of the user's has to find out what matters
+        reading, config = starting_reading(kind, preset if learnt is kind else "auto"), starting(learnt, preset)
         asked = {"novel": self.n_novel, "prior": as_shares(self.prior), "seed": as_seed(self.random_state)}
         asked |= {"epochs": self.epochs} if self.epochs != 0 else {}
-        asked |= {"encoder": self.encoder} if isinstance(self.encoder, str) and self.encoder != "auto" else {}
+        if isinstance(self.encoder, str) and self.encoder != "auto" and learnt is kind:
+            asked |= {"encoder": self.encoder}
         for name, value in (asked | check_settings(self.settings)).items():
             if name in settings_of(kind.Reading):
                 reading = change(reading, name, plain(value))
@@ -215,7 +235,7 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
                 validate_data(self, X, reset=False, skip_check_array=True)
             except ValueError as error:  # other names or another number of columns
                 raise UserError(str(error)) from None
-        return predict(self.model_, fitting_rows(array, self.model_, "X"))
+        return predict(self.model_, self.model_.look(fitting_rows(array, self.model_, "X")))
 
     @property
     def _n_features_out(self) -> int:
@@ -227,71 +247,6 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
-
-
-def check_labels(labels: np.ndarray) -> None:
-    if not (labels >= 0).any():
-        raise UserError(
-            "y labels no item, but novakind learns what a class is from known ones: give some items their class"
-        )
-    if not (labels < 0).any():
-        raise UserError(
-            "y labels every item, so there is nothing to discover: give -1 to the items that are to be sorted"
-        )
-
-
-def check_settings(settings: Any) -> dict[str, Any]:
-    """Settings by name, none of which an argument decides."""
-    if settings is None:
-        return {}
-    if not isinstance(settings, Mapping):
-        raise UserError(f'settings={settings!r} is no dict: give settings by their names, e.g. {{"optim.lr": 0.05}}')
-    for name in settings:
-        if not isinstance(name, str):
-            raise UserError(f'settings={settings!r} has the name {name!r}, which is no text: write e.g. "optim.lr"')
-        if name in ARGUMENTS:
-            raise UserError(
-                f"settings={{{name!r}: {settings[name]!r}}} has an argument of its own, and both cannot hold: "
-                f"give {ARGUMENTS[name]}={settings[name]!r} instead"
-            )
-    return dict(settings)
-
-
-def as_seed(random_state: Any) -> int:
-    """A seed from what scikit-learn takes for one."""
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**31))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
-    if isinstance(random_state, numbers.Integral):
-        return int(random_state)
-    raise UserError(f"random_state={random_state!r} is no seed: give a whole number, a numpy generator, or None")
-
-
-def as_shares(prior: Any) -> str:
-    """A prior as the settings hold it."""
-    if isinstance(prior, str):
-        return prior
-    try:
-        return ",".join(repr(float(share)) for share in prior)
-    except (TypeError, ValueError):
-        raise UserError(f'prior={prior!r} is no prior: give "uniform", or shares such as (0.5, 0.25, 0.25)') from None
-
-
-def as_array(X: Any) -> np.ndarray:
-    """X as it is, or as the array that it stands for; a masked value becomes NaN, a column of texts a list of them."""
-    if issparse(X):
-        raise UserError("X is sparse, but novakind takes dense arrays only: give X.toarray()")
-    if isinstance(X, np.ma.MaskedArray):
-        return np.ma.filled(X.astype(np.float64), np.nan) if np.ma.is_masked(X) else X.data
-    try:
-        array = np.asarray(X, dtype=object if has_strings(X) else None)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise UserError(f"X cannot be made an array ({error}): give rows of equal length") from None
-    texts = as_texts(array)
-    return array if texts is None else texts
 
 
 def torch_state_restored() -> AbstractContextManager[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from novakind import encoders
+from novakind.encoders.front import Front, blank_of, front_from, origin_from
 from novakind.errors import UserError
 from novakind.modality import Modality, from_settings
 from novakind.objective.heads import HEADS
@@ -35,6 +36,10 @@ class Card:
     categories: tuple[str, ...]
     """Names of all K categories: the known classes, then new-1, new-2, ..."""
     modality: dict[str, Any]
+    origin: dict[str, Any] | None = None
+    """The published encoder that it began with."""
+    reads: dict[str, Any] | None = None
+    """How items are read where that encoder stays as it was, and the model sorts its vectors."""
     arrays: dict[str, Any] | None = None
     """What `Discoverer.load` gives back as it was: the "classes" and their "dtype", "features" by name."""
 
@@ -51,11 +56,12 @@ class Model(nn.Module):
         self.card = card
         self.modality: Modality = from_settings(card.modality)
         shape = seen_shape(self.modality)
-        self.encoder: Any = encoder if encoder is not None else encoders.build(card.encoder, shape)
+        self.encoder: Any = encoder if encoder is not None else untrained(card, shape)
         self.frozen = frozen_parts(self.encoder)
         self.embed = nn.Linear(self.encoder.dim if encoder is None else width(encoder, shape), card.dim)
         self.head = HEADS[card.head](card.dim, len(card.categories), card.tau)
         self.extra = nn.ModuleDict()
+        self.__dict__["front"] = None  # not a part of what is trained, averaged and checkpointed
         for weight in self.parameters():
             if weight.ndim == 4:  # filters of pictures; for those of videos no layout is faster
                 weight.data = weight.data.contiguous(memory_format=torch.channels_last)
@@ -74,14 +80,41 @@ class Model(nn.Module):
         return self.head(self.embedding(x))
 
     @property
+    def front(self) -> Front | None:
+        """The frozen encoder before it."""
+        return self.__dict__["front"]
+
+    def put_behind(self, front: Front) -> Model:
+        """Sort the vectors of a frozen encoder, which is saved with the model."""
+        self.__dict__["front"] = front
+        self.card = replace(self.card, origin=asdict(front.origin), reads=front.modality.settings())
+        return self
+
+    @property
+    def reads(self) -> Modality:
+        """How new items are read."""
+        return self.front.modality if self.front else self.modality
+
+    def look(self, rows: np.ndarray) -> np.ndarray:
+        """What the model sorts: rows as they are read, or the vectors of the frozen encoder."""
+        return self.front(rows) if self.front else rows
+
+    @property
     def device(self) -> torch.device:
         return self.embed.weight.device
 
     def replace_head(self, name: str) -> nn.Module:
         """Put an untrained head of another kind in place of the present one."""
-        self.card = Card(**{**asdict(self.card), "head": name})
+        self.card = replace(self.card, head=name)
         self.head = HEADS[name](self.card.dim, len(self.card.categories), self.card.tau).to(self.device)
         return self.head
+
+
+def untrained(card: Card, shape: tuple[int, ...]) -> nn.Module:
+    """The encoder that the card names."""
+    if card.origin is not None and card.reads is None:
+        return blank_of(origin_from(card.origin))
+    return encoders.build(card.encoder, shape)
 
 
 def seen_shape(modality: Modality) -> tuple[int, ...]:
@@ -168,6 +201,7 @@ def to_bytes(model: Model) -> bytes:
     tensors = {
         name: tensor.contiguous() for name, tensor in model.state_dict().items() if not name.startswith("extra.")
     }
+    tensors |= model.front.tensors() if model.front else {}
     return save(tensors, {"card": json.dumps(asdict(model.card))})
 
 
@@ -191,11 +225,15 @@ def load_model(path: Path, encoder: nn.Module | None = None) -> Model:
     if card["encoder"] == CUSTOM and encoder is None:
         raise UserError(f"{path} was trained with a custom encoder: load it with Discoverer.load(path, encoder=...)")
     model = Model(Card(**{**card, "categories": tuple(card["categories"])}), encoder)
+    own = {name: tensor for name, tensor in tensors.items() if not name.startswith("front.")}
     try:
-        model.load_state_dict(tensors)
+        model.load_state_dict(own)
     except RuntimeError as error:
         if encoder is None:
             raise
         reason = str(error).split("\n")[1].strip()
         raise UserError(f"{path} holds other weights than this encoder ({reason}): give the one of the fit") from None
+    if model.card.origin is not None and model.card.reads is not None:
+        front = {name: tensor for name, tensor in tensors.items() if name not in own}
+        model.put_behind(front_from(model.card.origin, model.card.reads, front))
     return model.eval()

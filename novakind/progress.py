@@ -67,6 +67,16 @@ class Reporter:
         if done >= total:
             self.end()
 
+    def embedding(self, done: int, total: int) -> None:
+        """Called while a frozen encoder looks at the items."""
+        if not self.working and done < total:
+            self.begin("looking at items", total, done)
+            if self.bar is None:
+                self.say(f"looking at {total - done} items, which is done once")
+        self.advance(done)
+        if done >= total:
+            self.end()
+
     def epoch(self, line: dict, total: int) -> None:
         """Called at the end of each epoch with its line of metrics.jsonl."""
         done = line["epoch"]

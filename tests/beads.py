@@ -60,11 +60,20 @@ class Beads:
     dtype = "float32"
     Reading = BeadReading
     Views = BeadViews
+    trainable = True
     presets = {"beads": {"batch": 40, "views.noise": 0.2}, "default": {}}  # noqa: RUF012 read, never written
 
     @classmethod
-    def survey(cls, files: Sequence[Path], reading: BeadReading) -> Beads:
+    def recognises(cls, file: Path) -> bool:
+        return True
+
+    @classmethod
+    def survey(cls, files: Sequence[Path], reading: BeadReading, origin=None) -> Beads:
         return cls(reading.beads or len(files[0].read_text().split()))
+
+    @classmethod
+    def suggested(cls, some) -> tuple[str, str]:
+        return "", ""
 
     @classmethod
     def from_array(cls, X: np.ndarray, reading: BeadReading) -> None:
@@ -77,10 +86,13 @@ class Beads:
     def reading(self) -> BeadReading:
         return BeadReading(self.count)
 
+    def for_encoder(self, origin: Any) -> Beads:
+        return self
+
     def decoding(self) -> dict[str, Any]:
         return {"kind": self.kind, "count": self.count}
 
-    def fitted(self, rows: np.ndarray) -> Beads:
+    def fitted(self, rows: np.ndarray, labels: np.ndarray | None = None) -> Beads:
         return replace(self, mean=float(rows.mean()), std=float(rows.std()) or 1.0)
 
     def read(self, path: Path) -> list[tuple[str, np.ndarray]]:

@@ -10,6 +10,14 @@ from small import shapes_folder
 install_import_hook("novakind", "shapes.check")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """Nothing is written to the home; published weights are converted once for all tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NOVAKIND_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="module")
 def one_thread():
     """Two threads wait for each other where the cores are shared: many times slower on small networks."""

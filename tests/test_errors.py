@@ -52,7 +52,7 @@ def test_options_as_arguments(options, arguments):
             {"random_state": -3},
             "random_state=-3 is out of range, it must be from 0 to 4,294,967,295: give a whole number",
         ),
-        ({"preset": "sensors"}, 'preset="sensors" is not for vectors: choose from auto, default, paper'),
+        ({"preset": "sensors"}, 'preset="sensors" is not for vectors: choose from auto, default, learnt, paper'),
         (
             {"settings": {"flips": True}},
             'settings={"flips": ...} is no setting: see the fields of novakind.config.Config',

@@ -42,7 +42,7 @@ def test_finds_the_new_classes(fitted, blobs):
     assert fitted.predict_proba(X).shape == (500, 5)
     np.testing.assert_allclose(fitted.predict_proba(X).sum(1), 1, rtol=1e-5)
     assert np.array_equal(fitted.predict(X), fitted.labels_)
-    assert fitted.transform(X).shape == (500, 128)
+    assert fitted.transform(X).shape == (500, 10)
     assert fitted.warnings_ == []
 
 
@@ -181,9 +181,9 @@ def test_the_example_in_the_docstring():
 
 
 def test_what_is_not_asked_for_is_left_to_the_preset():
-    _, config = Discoverer(preset="fast")._settings(Image)
+    _, config = Discoverer(preset="fast")._settings(Image, {})
     assert (config.encoder, config.epochs) == ("fastnet-wide", 15)
-    _, config = Discoverer(preset="fast", encoder="convnet", epochs=3)._settings(Image)
+    _, config = Discoverer(preset="fast", encoder="convnet", epochs=3)._settings(Image, {})
     assert (config.encoder, config.epochs) == ("convnet", 3)
 
 
@@ -194,4 +194,4 @@ def test_what_is_not_asked_for_is_left_to_the_preset():
 def test_the_preset_is_that_of_the_kind_of_data_as_on_the_command_line(X, kind, tmp_path):
     np.savez(tmp_path / "data.npz", X=X, y=np.zeros(9))
     source, config = assemble(str(tmp_path / "data.npz"), "auto", {"novel": 2, "seed": 0})
-    assert Discoverer(random_state=0)._settings(kind) == (source.reading, config)
+    assert Discoverer(random_state=0)._settings(kind, {}) == (source.reading, config)

@@ -9,7 +9,7 @@ import novakind
 
 LAYERS = """
     errors disk toml settings progress objective modality encoders config model
-    data datasets methods training runs results estimator compare app __main__
+    data datasets methods training runs results arguments estimator compare app __main__
 """.split()  # noqa: SIM905 easier to read than quotes
 ROOT = Path(novakind.__file__).parent
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from novakind.config import Config, starting, starting_reading
+from novakind.data.choice import choose
+from novakind.data.paths import list_items
 from novakind.data.source import Source
 from novakind.datasets import DATASETS, is_named
 from novakind.datasets.gather import kind_for
@@ -67,18 +72,52 @@ def assemble(
         setting.check(given[name])
     source = Source(data, **given)
     kind = kind_for(source)
-    if preset == "auto" and is_named(data, source.root):
+    source = replace(source, kind=kind.kind, published=published_for(source, kind, preset, left, parse))
+    learnt = source.learnt
+    if preset == "auto" and is_named(data, source.root) and not source.published:
         preset = DATASETS[data].preset
-    reading, config = starting_reading(kind, preset), starting(kind, preset)
-    settings = {**settings_of(kind.Reading), **settings_of(Config), **settings_of(kind.Views, "views.")}
+    if preset == "auto" and source.published and learnt is kind:
+        preset = "tuned"
+    reading = starting_reading(kind, preset if learnt is kind else "auto")
+    config = starting(learnt, preset)
+    if source.published.get("frozen"):
+        left.pop("encoder", None)
+    settings = {**settings_of(kind.Reading), **settings_of(Config), **settings_of(learnt.Views, "views.")}
     for name, value in left.items():
         if name not in settings:
-            raise UserError(refusal(name, value, kind, data))
+            raise UserError(refusal(name, value, kind, learnt, data))
         if name in settings_of(kind.Reading):
             reading = change(reading, name, parse(settings[name], value))
         else:
             config = change(config, name, parse(settings[name], value))
-    return replace(source, kind=kind.kind, reading=reading), config
+    if source.published and learnt is kind:
+        config = replace(config, encoder=source.published["name"], tune="whole" if config.tune == "whole" else "partly")
+    return replace(source, reading=reading), config
+
+
+def published_for(
+    source: Source, kind: Kind, preset: str, options: Mapping[str, Any], parse: Callable[[Setting, Any], Any]
+) -> dict[str, Any]:
+    """The published encoder that looks at the items, or none; a preset and a data set by name are as they were
+    published, with a network that learns from scratch, unless an encoder is named."""
+    every = settings_of(Config)
+    encoder, tune = (
+        parse(every[name], options[name]) if name in options else every[name].default for name in ("encoder", "tune")
+    )
+    every["tune"].check(tune)
+    if encoder == "auto" and (preset != "auto" or is_named(source.data, source.root)):
+        return choose(kind, encoder, tune, list) if not kind.trainable or tune != "auto" else {}
+    given, listing = Path(source.data), None
+    if given.exists() and not is_named(source.data, source.root):
+        listing = list_items(given)
+
+    def some() -> Sequence[Path] | np.ndarray:
+        if listing is None:
+            return []
+        return listing.files if listing.arrays is None else listing.arrays["X"][:50]
+
+    counts = Counter(label for label in (listing.labels if listing else ()) if label)
+    return choose(kind, encoder, tune, some, counts.total() / max(1, len(counts)))
 
 
 def every_setting() -> Mapping[str, Setting]:
@@ -91,7 +130,7 @@ def every_setting() -> Mapping[str, Setting]:
     return found
 
 
-def refusal(name: str, value: Any, kind: Kind, data: str) -> str:
+def refusal(name: str, value: Any, kind: Kind, learnt: Kind, data: str) -> str:
     """Why an option cannot be: it is for another kind of data, or there is none of that name."""
     others = [
         other.noun
@@ -101,4 +140,6 @@ def refusal(name: str, value: Any, kind: Kind, data: str) -> str:
     if not others:
         return unknown(name, every_setting())
     option = f"--{name.replace('_', '-')} {value}"
+    if learnt is not kind and kind.noun in others:
+        return f"{option} is for {kind.noun}, but a frozen encoder turns them into vectors first: leave it out"
     return f"{option} is for {' and '.join(others)}, and {data} holds {kind.noun}: leave it out"

@@ -18,11 +18,14 @@ Finds N new categories among unlabeled items, next to known classes.
 
 DATA is one of
   a folder        one sub-folder per known class, everything else in a sub-folder named unlabeled;
-                  pictures, videos, or recordings of sensors as CSV files
-  a manifest      a .csv or .parquet file, columns path and label; an empty label is an unlabeled item
+                  pictures, videos, texts, or recordings of sensors as CSV files
+  a table         a .csv, .parquet or .jsonl file, columns path and label; an empty label is an unlabeled item;
+                  texts may stand in the table itself: columns text and label
   an .npz file    arrays X (vectors, pictures or series) and y (-1 = unlabeled)
-  a name          digits, cifar10, fashion-mnist, mobiact, usc-had, shar, ucf101 or mpsc-arl: all labeled, for
-                  benchmarks; novakind data downloads cifar10 and fashion-mnist
+  an .npy file    X alone, NAME.npy, read from disk as needed; y is NAME.labels.npy
+  vectors         a .parquet, .arrow or .feather file, columns vector and label, perhaps id
+  a name          digits, cifar10, fashion-mnist, clothing, mobiact, usc-had, shar, ucf101, mpsc-arl or clinc150: all
+                  labeled, for benchmarks; novakind data downloads cifar10 and fashion-mnist
 
 The options that matter most
   --novel 5            how many new categories to look for

@@ -131,7 +131,7 @@ def look(
     source: Source, config: Config, store: Path, cells: list[Cell], command: str, report: Reporter
 ) -> tuple[Scoreboard, dict[str, str]]:
     """Read the data, once for all runs: an empty scoreboard and the digests; data that cannot be scored are refused."""
-    collection, split = gather(source, store, config.val, report.decoding)
+    collection, split = gather(source, store, config.val, report.decoding, report.embedding)
     novel = collection.truth >= len(collection.classes)
     part = next((name for name in ("test", "train") if novel[getattr(split, name)].any()), "")
     if not part:
@@ -140,7 +140,7 @@ def look(
         )
     early_checks(replace(config, novel=config.novel or len(collection.truth_classes) - len(collection.classes)), source)
     truth = hashlib.sha256(repr(collection.truth_classes).encode() + collection.truth.tobytes())
-    encoder = encoders.chosen(config.encoder, len(collection.modality.shape))
+    encoder = source.published.get("name") or encoders.chosen(config.encoder, len(collection.modality.shape))
     terms = f"split: {split.by}; {budget(config)}; encoder: {encoder}; batch: {config.batch}"
     terms += f"; {changed}" if (changed := first_change(source.reading)) else ""
     digests = {"digest": collection.digest(), "truth_digest": truth.hexdigest()[:16]}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Int
 
+from novakind.encoders.origin import Origin
 from novakind.errors import UserError
 from novakind.modality import Modality, from_array
 
@@ -39,6 +40,10 @@ class Collection:
     skipped: tuple[tuple[str, str], ...] = ()
     official_test: Bool[np.ndarray, " items"] | None = None
     groups: Mapping[str, Labels] = field(default_factory=dict)
+    before: Collection | None = None
+    """What the items were before a frozen encoder turned them into vectors."""
+    origin: Origin | None = None
+    """The published encoder that looks at the items, or looked at those before."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -46,6 +51,8 @@ class Collection:
     def digest(self) -> str:
         """Changes with names, labels and items (of which at most 4,096 or 64 MB are read): a run resumes only with its
         own data."""
+        if self.before is not None:  # vectors may differ in their last digit from machine to machine
+            return self.before.digest()
         summary = hashlib.sha256(
             repr((self.modality.settings(), self.classes, self.paths)).encode(errors="surrogateescape")
         )
@@ -58,8 +65,13 @@ class Collection:
         return summary.hexdigest()[:16]
 
 
-def from_arrays(X: np.ndarray, y: Any, name: str = "arrays", reading: Any = None) -> Collection:
-    """Vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C), texts; y: classes, see `known_classes`."""
+def from_arrays(
+    X: np.ndarray, y: Any, name: str = "arrays", reading: Any = None, names: Sequence[str] | None = None
+) -> Collection:
+    """Vectors (N x D), uint8 pictures (N x H x H [x 3]), series (N x T x C), texts; y: classes, see `known_classes`.
+
+    Items without names are called by the numbers of their rows.
+    """
     y = as_labels(y)
     if X.ndim == 0 or y.ndim != 1:
         raise UserError(
@@ -71,8 +83,8 @@ def from_arrays(X: np.ndarray, y: Any, name: str = "arrays", reading: Any = None
     if len(X) == 1:
         raise UserError("X holds one item (n_samples=1), but training needs labeled and unlabeled ones: give more rows")
     labels, classes = encode_labels(y)
-    names = tuple(str(number) for number in range(len(X)))
-    return Collection(name, items, labels, classes, modality, names, labels, classes)
+    paths = tuple(names or (str(number) for number in range(len(X))))
+    return Collection(name, items, labels, classes, modality, paths, labels, classes)
 
 
 def encode_labels(y: Any) -> tuple[Labels, tuple[str, ...]]:

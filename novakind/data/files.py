@@ -12,6 +12,7 @@ import numpy as np
 from novakind.data.collection import Collection, encode_labels, from_arrays
 from novakind.data.paths import Listing, list_items
 from novakind.data.store import decode
+from novakind.encoders.origin import Origin
 from novakind.errors import UserError
 from novakind.modality import Kind, Modality, kind_of_files
 
@@ -22,18 +23,26 @@ def quiet(done: int, total: int) -> None:
     """Nobody hears of progress."""
 
 
-def load(given: Path, store: Path, reading: Any = None, watch: Watch = quiet, kind: Kind | None = None) -> Collection:
-    """A folder tree, a table or an .npz as a Collection; files are decoded into the folder `store`.
+def load(
+    given: Path,
+    store: Path,
+    reading: Any = None,
+    watch: Watch = quiet,
+    kind: Kind | None = None,
+    origin: Origin | None = None,
+) -> Collection:
+    """A folder tree, a table or arrays as a Collection; files are decoded into the folder `store`.
 
-    The kind of data is found by the files' endings where it is not given; `reading` holds its options.
+    The kind of data is found by the files' endings where it is not given; `reading` holds its options. Files
+    are decoded as a published encoder of this `origin` wants to see them.
     """
     listing = list_items(given)
     if listing.arrays is not None:
-        collection = from_arrays(listing.arrays["X"], listing.arrays["y"], given.stem, reading)
-        return replace(collection, paths=tuple(listing.names), skipped=listing.skipped)
+        X, y = listing.arrays["X"], listing.arrays["y"]
+        return replace(from_arrays(X, y, given.stem, reading, listing.names), skipped=listing.skipped)
     kind = kind or kind_of_files(listing.files)
     name = given.resolve().name if given.is_dir() else given.stem
-    return from_files(name, listing, kind.survey(listing.files, reading or kind.Reading()), store, watch)
+    return from_files(name, listing, kind.survey(listing.files, reading or kind.Reading(), origin), store, watch)
 
 
 def from_files(name: str, listing: Listing, modality: Modality, store: Path, watch: Watch) -> Collection:

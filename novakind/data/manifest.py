@@ -14,6 +14,7 @@ from novakind.errors import UserError
 
 LINES = {".jsonl", ".ndjson"}
 MANIFESTS = {".csv", ".parquet", *LINES}
+UNLABELED = "unlabeled"
 COLUMNS = ("path", "text", "label", "id")  # of all that a table may have, those that mean something
 
 Rows = list[dict[str, Any]]

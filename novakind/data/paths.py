@@ -1,9 +1,8 @@
-"""paths: the one way from what a user gives (a folder, a table, an .npz, a file) to items and their files."""
+"""paths: the one way from what a user gives (a folder, a table, arrays, a file) to items and their files."""
 
 from __future__ import annotations
 
 import os
-import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from novakind.data.manifest import MANIFESTS, has_texts, is_manifest, read_manifest, read_texts
+from novakind.data.arrays import holds_arrays, like, read
+from novakind.data.manifest import MANIFESTS, UNLABELED, has_texts, is_manifest, read_manifest, read_texts
 from novakind.data.store import INDEX, STORE
 from novakind.errors import UserError
 from novakind.modality import Kind, from_array, kind_of_files
 
-UNLABELED = "unlabeled"
 GLANCE = 200  # files tell what the others are
 
 
@@ -28,7 +27,7 @@ class Listing:
 
     root: Path
     names: Sequence[str]
-    """Of files as seen from `root`; of rows their ids or numbers."""
+    """Of files as seen from `root`; of rows their numbers, or what their table calls them."""
     labels: Sequence[str] = ()
     """"" is unlabeled; empty as a whole where no labels were asked for, and for an .npz, whose y has them."""
     skipped: tuple[tuple[str, str], ...] = ()
@@ -57,15 +56,9 @@ def list_items(given: Path, labeled: bool = True) -> Listing:
         return list_folder(given, labeled)
     if not given.exists():
         raise UserError(f"{given} does not exist: give a folder, a .csv or .parquet manifest, or an .npz file")
-    if given.suffix.lower() == ".npz":
-        arrays = read_arrays(given)
-        for key in ("X", "y") if labeled else ("X",):
-            if key not in arrays:
-                raise UserError(
-                    f"{given} has no array {key}: write it with numpy.savez(path, X=..., y=...), y = -1 for unlabeled"
-                )
-        rows = len(arrays["X"]) if arrays["X"].ndim else 0
-        return Listing(given.parent, [str(number) for number in range(rows)], arrays=arrays)
+    if holds_arrays(given):
+        arrays, names = read(given, labeled)
+        return Listing(given.parent, names, arrays=arrays)
     if has_texts(given):
         return list_texts(given, labeled)
     if given.suffix.lower() in MANIFESTS and (labeled or is_manifest(given)):
@@ -148,36 +141,11 @@ def is_run(folder: Path) -> bool:
 def kind_of(given: Path) -> Kind:
     """The kind of data, as far as a look can tell; what is wrong with it is told when it is read."""
     with suppress(UserError, KeyError):
-        if given.suffix.lower() == ".npz" and given.is_file():
-            return type(from_array(like_array(given))[1])
+        if given.is_file() and holds_arrays(given):
+            return type(from_array(like(given))[1])
         if has_texts(given):
             return type(from_array(np.array(["a text"]))[1])
         if given.is_file() and is_manifest(given):
             names = read_manifest(given, labels=False)[0]
             return kind_of_files(given.parent / file_of(given.parent, name) for name in names)
     return kind_of_files(islice(walk(given), GLANCE))
-
-
-def like_array(path: Path) -> np.ndarray:
-    """Two rows of ones like those of the array X, by its header alone: it may be larger than memory."""
-    try:
-        with zipfile.ZipFile(path) as archive, archive.open("X.npy") as file:
-            version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, dtype = read(file)
-        return np.ones((2, *shape[1:]), dtype)
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise UserError(f"{path} has no array X that can be read ({error})") from None
-
-
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file, without unpickling anything."""
-    try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            return dict(file)
-    except OSError as error:
-        raise UserError(f"{path} cannot be opened ({error.strerror or error}): give a readable .npz file") from None
-    except Exception:  # numpy, zipfile and zlib each have their own ways to say so, none of them for users
-        raise UserError(
-            f"{path} is no .npz file of plain arrays, or damaged: write it with numpy.savez(path, X=..., y=...)"
-        ) from None

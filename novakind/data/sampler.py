@@ -40,7 +40,7 @@ class Sampler:
     A step holds `batch` items of each kind; `proportionate` shares out the same sum as the data are shared out, but
     never leaves fewer than ten unlabeled items for each novel class. `partners` numbers what unlabeled items have in
     common, e.g. the moment that several cameras filmed: another item with that number then stands in for the second
-    view, where there is one.
+    view, where there is one. Or it lists, for each of them, the places of some others, one of which does.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Sampler:
         novel: int,
         proportionate: bool = False,
         seed: int = 0,
-        partners: Indices | None = None,
+        partners: Indices | Int[np.ndarray, "items some"] | None = None,
     ) -> None:
         check_batch(batch, novel)
         if len(unlabeled) < 10 * novel:
@@ -75,12 +75,17 @@ class Sampler:
         rounds = -(-self.steps * self.labeled_batch // len(self.labeled))
         labeled = np.concatenate([rng.permutation(self.labeled) for _ in range(rounds)])
         if self.partners is not None:
-            second = self.unlabeled[others(self.partners, rng)[order]]
+            second = self.unlabeled[(others if self.partners.ndim == 1 else one_of)(self.partners, rng)[order]]
         for step in range(self.steps):
             place = slice(step * self.unlabeled_batch, (step + 1) * self.unlabeled_batch)
             yield Drawn(
                 labeled[step * self.labeled_batch : (step + 1) * self.labeled_batch], unlabeled[place], second[place]
             )
+
+
+def one_of(partners: Int[np.ndarray, "items some"], rng: np.random.Generator) -> Indices:
+    """For each place one of those that are listed for it."""
+    return partners[np.arange(len(partners)), rng.integers(partners.shape[1], size=len(partners))]
 
 
 def others(groups: Indices, rng: np.random.Generator) -> Indices:

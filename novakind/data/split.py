@@ -123,7 +123,7 @@ def standardise(collection: Collection, split: Split) -> Collection:
     """Normalise by the statistics of the training part alone: nothing of the test part leaks."""
     most = min(50_000, max(500, MEMORY // max(1, collection.items[:1].nbytes)))
     some = split.train[:: max(1, len(split.train) // most)]
-    return replace(collection, modality=collection.modality.fitted(collection.items[some]))
+    return replace(collection, modality=collection.modality.fitted(collection.items[some], collection.labels[some]))
 
 
 def official_test(collection: Collection) -> Bool[np.ndarray, " items"]:
@@ -206,6 +206,19 @@ def impose(collection: Collection, shares: str, seed: int = 0) -> Collection:
         for group, share in zip(members, prior.novel, strict=True)
     ]
     return subset(collection, np.sort(np.concatenate([np.flatnonzero(~novel), *chosen])))
+
+
+def unlabel(collection: Collection, labeled: float, seed: int = 0) -> Collection:
+    """Keep the labels of this share of each known class's items, at least of one, and remove those of the others.
+
+    What the others are stays on record as their truth. An official test part keeps its labels.
+    """
+    rng = np.random.default_rng([seed, 4])
+    labels, free = collection.labels.copy(), ~official_test(collection)
+    for number in range(len(collection.classes)):
+        members = rng.permutation(np.flatnonzero((labels == number) & free))
+        labels[members[max(1, round(labeled * len(members))) :]] = -1
+    return replace(collection, labels=labels)
 
 
 def with_truth(collection: Collection, path: Path) -> Collection:

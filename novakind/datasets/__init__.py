@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 from novakind.data.collection import Collection
 from novakind.data.files import Watch
-from novakind.datasets import images, sensors, videos
+from novakind.datasets import images, sensors, texts, videos
+from novakind.datasets.clothing import clothing
 from novakind.modality import Kind
 from novakind.modality.image import Image
 from novakind.modality.series import Series
+from novakind.modality.text import Text
 from novakind.modality.video import Video
 
 
@@ -28,8 +30,10 @@ class Named(NamedTuple):
 DATASETS: dict[str, Named] = {
     "digits": Named(Image, "default", images.digits),
     **{name: Named(Image, "default", partial(images.load, name)) for name in images.PLACES},
+    "clothing": Named(Image, "default", clothing),
     **{name: Named(Series, "sensors", load) for name, load in sensors.SENSORS.items()},
     **{name: Named(Video, "videos", load) for name, load in videos.VIDEOS.items()},
+    **{name: Named(Text, "default", load) for name, load in texts.TEXTS.items()},
 }
 
 

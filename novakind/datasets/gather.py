@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from novakind.data.collection import Collection
-from novakind.data.files import Watch, load
+from novakind.data.embed import seen
+from novakind.data.files import Watch, load, quiet
 from novakind.data.paths import kind_of
 from novakind.data.source import Source
-from novakind.data.split import Split, hide, impose, part, standardise, with_truth
+from novakind.data.split import Split, hide, impose, part, unlabel, with_truth
 from novakind.datasets import DATASETS, is_named
+from novakind.encoders.front import origin_of
 from novakind.errors import UserError
 from novakind.modality import KINDS, Kind
 
@@ -62,15 +64,16 @@ def check_there(source: Source) -> None:
         )
 
 
-def gather(source: Source, store: Path, val: float, watch: Watch) -> tuple[Collection, Split]:
-    """Load, hide, impose, divide."""
+def gather(source: Source, store: Path, val: float, watch: Watch, embedding: Watch = quiet) -> tuple[Collection, Split]:
+    """Load, hide, impose, unlabel, divide; then a frozen encoder, where there is one, turns the items into vectors."""
     check_there(source)
     source = placed(source)
+    origin = origin_of(source.published["name"]) if source.published else None
     by_name = is_named(source.data, source.root)
     if by_name:
         collection = DATASETS[source.data].load(source.root, source.reading, watch)
     else:
-        collection = load(Path(source.data), store, source.reading, watch, KINDS[source.kind])
+        collection = load(Path(source.data), store, source.reading, watch, KINDS[source.kind], origin)
     if type(collection.modality) is not KINDS[source.kind]:  # arrays show what they are
         raise UserError(other_kind(source, collection.modality.noun))
     if source.truth:
@@ -79,6 +82,8 @@ def gather(source: Source, store: Path, val: float, watch: Watch) -> tuple[Colle
         collection = hide(collection, source.known, source.split_seed)
     if source.impose:
         collection = impose(collection, source.impose, source.split_seed)
+    if source.labeled < 1:
+        collection = unlabel(collection, source.labeled, source.split_seed)
     test = source.test or (0.2 if by_name and collection.official_test is None else 0.0)
     split = part(collection, val, test, source.split_seed, source.split)
-    return standardise(collection, split), split
+    return seen(collection, split, source.published, embedding), split

@@ -49,14 +49,7 @@ Part = tuple[np.ndarray, np.ndarray]
 
 def digits(root: Path, reading: ImageReading, watch: Watch = quiet) -> Collection:
     """scikit-learn's handwritten digits."""
-    as_they_are("digits", reading)
     return from_arrays(*digit_pictures(), "digits", reading)
-
-
-def as_they_are(name: str, reading: ImageReading) -> None:
-    """Refuse another size: these pictures have one."""
-    if reading.size:
-        raise UserError(f"--size {reading.size} is for files, and {name} holds pictures of one size: leave it out")
 
 
 def digit_pictures() -> tuple[np.ndarray, np.ndarray]:
@@ -69,7 +62,6 @@ def digit_pictures() -> tuple[np.ndarray, np.ndarray]:
 
 def load(name: str, root: Path, reading: ImageReading, watch: Watch = quiet) -> Collection:
     """The first of the data set's layouts that is there, with its official classes and test part."""
-    as_they_are(name, reading)
     places = PLACES[name](root)
     for file, read in places:
         if file.exists():
@@ -90,7 +82,7 @@ def collect(name: str, pictures: Pictures, reading: ImageReading) -> Collection:
     items = images if images.ndim == 4 else np.repeat(images[:, None], 3, axis=1)  # grey: three equal planes
     numbers = np.where(test, np.cumsum(test), np.cumsum(~test)) - 1
     paths = tuple(f"{'test' if held else 'train'}/{number}" for held, number in zip(test, numbers, strict=True))
-    modality = Image(items.shape[2], flips=reading.flips).fitted(items[: np.count_nonzero(~test)])
+    modality = Image(items.shape[2], flips=reading.flips, seen=reading.size).fitted(items[: np.count_nonzero(~test)])
     return Collection(name, items, labels, classes, modality, paths, labels, classes, official_test=test)
 
 

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from novakind.data.arrays import read_arrays
 from novakind.data.collection import Collection
 from novakind.data.files import Watch, quiet
-from novakind.data.paths import read_arrays
 from novakind.errors import UnreadableError, UserError
 from novakind.modality.recordings import clean, cut, read_recording, remove_gravity, resample
 from novakind.modality.series import Series, SeriesReading

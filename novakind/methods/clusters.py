@@ -5,6 +5,7 @@ scikit-learn and scipy are slow to import. Each is imported where it is used, so
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,7 +72,9 @@ def kmeans(rows: Embedding, count: int, seed: int) -> KMeans:
     """scikit-learn's, the best of ten starts."""
     from sklearn.cluster import KMeans
 
-    return KMeans(count, n_init=10, random_state=seed).fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of more clusters than distinct items: the diagnosis of a collapse says it
+        return KMeans(count, n_init=10, random_state=seed).fit(rows)
 
 
 def set_centres(model: Model, embedding: Embedding, labels: Labels, novel: Float[np.ndarray, "novel dim"]) -> None:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from novakind.config import Config
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
+from novakind.methods.start import place, place_again
 from novakind.model import Model
 from novakind.objective import losses
 from novakind.objective.heads import HEADS
@@ -29,6 +30,10 @@ from novakind.objective.prior import Prior
 # The terms that trust the model's own predictions, and so may be ramped up as it improves. The terms on the batch's
 # statistics need full weight from the start: without them, cross-entropy silences the novel neurons for good.
 SELF_TAUGHT = {"entropy", "novel_entropy", "sharpened", "norm", "mse", "swapped", "swapped_sharpened"}
+
+
+# From so many novel classes on, k-means nearly always joins some and splits others; a second look mends it.
+MANY = 10
 
 
 class Siblings(nn.Module):
@@ -50,11 +55,14 @@ class Ours(Method):
 
     def __init__(self, config: Config, prior: Prior) -> None:
         self.objective, self.heads = config.objective, config.heads
-        self.known = prior.known
+        self.clustered, self.seed = config.clustered, config.seed
+        self.prior, self.known = prior, prior.known
         self.mean, self.covariance = prior.mean(), prior.covariance()
         self.adapted: dict[str, float] = {}
 
     def stages(self, epochs: int) -> tuple[Stage, ...]:
+        if self.clustered and len(self.prior.novel) >= MANY and epochs > 1:
+            return (Stage("discover", epochs // 2), Stage("again", epochs - epochs // 2))
         return (Stage("discover", epochs),)
 
     def begin(self, model: Model, stage: Stage) -> None:
@@ -65,6 +73,8 @@ class Ours(Method):
     def before_epoch(
         self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
     ) -> None:
+        if epoch == 0 and self.clustered:
+            (place_again if stage.name == "again" else place)(model, embed, self.prior, self.seed)
         if self.objective.weighting == "adaptive":
             self.adapted = dynamic_weights(history)
         if "siblings" in model.extra:

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from novakind.errors import UnreadableError, UserError
+from novakind.errors import UserError
 from novakind.modality.display import Display
 from novakind.modality.features import Features
 from novakind.modality.image import Image
@@ -48,9 +48,23 @@ class Modality(Protocol):
     presets: dict[str, dict[str, Any]]
     """Settings that belong together, by dotted name; the first preset is the default one."""
 
+    trainable: bool
+    """Whether a network can learn from the rows themselves, or only from vectors of them."""
+
     @classmethod
-    def survey(cls, files: Sequence[Path], reading: Any) -> Modality:
-        """How these files are read: as asked for, and else as most of them suggest."""
+    def recognises(cls, file: Path) -> bool:
+        """Whether a file with one of its endings, which another kind has too, looks like its own."""
+        ...
+
+    @classmethod
+    def survey(cls, files: Sequence[Path], reading: Any, origin: Any = None) -> Modality:
+        """How these files are read: as asked for, and else as most of them and the published encoder suggest."""
+        ...
+
+    @classmethod
+    def suggested(cls, some: Sequence[Path] | np.ndarray) -> tuple[str, str]:
+        """The published encoder for items like these, by name, and why; without a reason there is no other way. "" and
+        the reason where a network that is trained from scratch is better."""
         ...
 
     @classmethod
@@ -67,12 +81,16 @@ class Modality(Protocol):
         """The `Reading` by which further arrays give rows like these."""
         ...
 
+    def for_encoder(self, origin: Any) -> Modality:
+        """The same, as a published encoder of this origin wants to see its items."""
+        ...
+
     def decoding(self) -> dict[str, Any]:
         """What decides about the bytes of a decoded row, as plain JSON: rows decoded otherwise are not valid."""
         ...
 
-    def fitted(self, rows: np.ndarray) -> Modality:
-        """The same kind of data, normalised by the statistics of these rows."""
+    def fitted(self, rows: np.ndarray, labels: np.ndarray | None = None) -> Modality:
+        """The same kind of data, normalised by the statistics of these rows, of which some are labeled (-1: not)."""
         ...
 
     def read(self, path: Path) -> list[tuple[str, np.ndarray]]:
@@ -121,14 +139,15 @@ else:
     Kind = type  # a protocol with attributes cannot be checked while running
 
 KINDS: dict[str, Kind] = {"image": Image, "video": Video, "series": Series, "text": Text, "features": Features}
+VECTORS: Kind = Features  # what frozen encoders make of all the others
 FALLBACK = Image  # for files of which most have an ending that nobody claims: reading them says what is wrong
-TRIED = 9  # files that are read where several kinds claim the ending of most
+TRIED = 9  # files that are looked at where several kinds claim the ending of most
 
 
 def kind_of_files(files: Iterable[Path]) -> Kind:
-    """The kind of data that has the endings of more than half of the files; of several, the first that can read most.
+    """The kind of data that has the endings of more than half of the files; of several, the first that knows them.
 
-    Files that end in .txt are recordings if they hold columns of numbers, and else texts.
+    Files that end in .txt are recordings if they are mostly digits, and else texts.
     """
     given = list(files)
     endings = Counter(file.suffix.lower() for file in given)
@@ -139,16 +158,8 @@ def kind_of_files(files: Iterable[Path]) -> Kind:
         return claiming[0] if claiming else FALLBACK
     shared = [file for file in given if all(file.suffix.lower() in kind.endings for kind in claiming)]
     some = shared[:: max(1, len(shared) // TRIED)][:TRIED]
-    reading = (kind for kind in claiming if 2 * sum(can_read(kind, file) for file in some) > len(some))
-    return next(reading, claiming[0])
-
-
-def can_read(kind: Kind, file: Path) -> bool:
-    """Whether a file holds what this kind of data expects."""
-    try:
-        return bool(kind.survey([file], kind.Reading()).read(file))
-    except (UnreadableError, UserError, OSError, ValueError):
-        return False
+    knowing = (kind for kind in claiming if 2 * sum(kind.recognises(file) for file in some) >= len(some))
+    return next(knowing, claiming[0])
 
 
 def from_array(X: np.ndarray, reading: Any = None) -> tuple[np.ndarray, Modality]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from PIL import Image as Pillow
 from PIL import ImageOps
 from torch import Tensor
@@ -31,9 +32,14 @@ from novakind.modality.pixels import (
 )
 from novakind.settings import Pixels, check
 
+MEASURED = 2**25  # numbers, 128 MB
+FROM_SCRATCH = 64  # pixels
+GLANCE = 50  # pictures tell what the others are
+PHOTOGRAPH, COLOURED = 64, 0.03  # pixels, and the distance of tones, from which pictures are taken for photographs
 MIRRORED = "--flips predicts an item and its mirror image alike, but --no-views.flip keeps them apart: give --no-flips"
 
 # glyphs: digits, letters, symbols: no mirroring, no colour, slight turns and crops; small pictures, so smaller batches.
+# tuned: a published encoder that is trained further, after a start from its vectors as they are.
 # fast: small photographs (CIFAR-10) on CPUs, half an hour on two cores. paper: ResNet-18 with its authors' stem.
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -63,6 +69,24 @@ PRESETS: dict[str, dict[str, Any]] = {
         "views.small": 24,
         "views.mild_from": 0.6,
     },
+    "tuned": {
+        "dim": 0,
+        "batch": 128,
+        "epochs": 5,
+        "objective.ce": 2.0,
+        "objective.kl": 1.0,
+        "objective.var": 0.0,
+        "optim.name": "adamw",
+        "optim.lr": 1e-3,
+        "optim.encoder_lr": 0.1,
+        "optim.weight_decay": 0.0,
+        "views.crop": 0.5,
+        "views.jitter": 0.2,
+        "views.grey": 0.0,
+        "views.blur": 0.0,
+        "views.solarize": 0.0,
+        "views.cutout": 0.0,
+    },
     "paper": {**PAPER, "encoder": "resnet18-cifar-pool", "views.crop": 0.2},
 }
 
@@ -72,7 +96,8 @@ class ImageReading:
     """How pictures are read and seen."""
 
     size: Pixels = 0
-    """Side of the pictures in pixels; 0 chooses by the files, at most 64."""
+    """Side of the pictures in pixels, as the network sees them; 0 takes that of a published encoder, else chooses by
+    the files, at most 64."""
     flips: bool = False
     """Predict a picture as the mean over it and its mirror image; takes twice the time, and not for letters."""
 
@@ -99,6 +124,9 @@ class Image:
     std: tuple[float, ...] = (0.25, 0.25, 0.25)
 
     flips: bool = False
+    seen: int = 0
+    """Side in pixels to which the network's pictures are scaled; 0: as they are."""
+    interpolation: str = "bilinear"
 
     kind = "image"
     noun = "pictures"
@@ -109,19 +137,33 @@ class Image:
     Reading = ImageReading
     Views = ImageViews
     presets = PRESETS
+    trainable = True
 
     @classmethod
-    def survey(cls, files: Sequence[Path], reading: ImageReading) -> Image:
-        """The median short side of some of the pictures, between 8 and 64 pixels: more is slow on a CPU."""
+    def recognises(cls, file: Path) -> bool:
+        return True
+
+    @classmethod
+    def survey(cls, files: Sequence[Path], reading: ImageReading, origin: Any = None) -> Image:
+        """The median short side of some of the pictures, at least 8 pixels, and at most what a published encoder sees;
+        64 without one: more is slow on a CPU."""
         if reading.size:
-            return cls(reading.size, flips=reading.flips)
-        sides = []
-        for file in files[:: max(1, len(files) // 50)]:
-            try:
-                sides.append(min(open_rgb(file).size))
-            except (UnreadableError, OSError, Pillow.DecompressionBombError):
-                continue
-        return cls(int(np.clip(np.median(sides), 8, 64)) if sides else 64, flips=reading.flips)
+            return cls(reading.size, flips=reading.flips, seen=reading.size)
+        most = origin.size if origin else FROM_SCRATCH
+        sides = [min(picture.size) for picture in glance(files)]
+        return cls(int(np.clip(np.median(sides), 8, most)) if sides else most, flips=reading.flips)
+
+    @classmethod
+    def suggested(cls, some: Sequence[Path] | np.ndarray) -> tuple[str, str]:
+        """EfficientNet-Lite0 for photographs, which most pictures of some size and in colour are."""
+        files = isinstance(some, Sequence)
+        pictures = list(glance(some)) if files else [as_picture(each) for each in some[:GLANCE]]
+        sides = [min(picture.size) for picture in pictures]
+        if not sides or np.median(sides) < PHOTOGRAPH:
+            return "", f"the pictures are smaller than {PHOTOGRAPH} pixels"
+        if np.median([colour(picture) for picture in pictures]) < COLOURED:
+            return "", "the pictures have no colour"
+        return "efficientnet-lite0", "the pictures are photographs"
 
     @classmethod
     def from_array(cls, X: np.ndarray, reading: ImageReading) -> tuple[np.ndarray, Image] | None:
@@ -129,19 +171,18 @@ class Image:
             return None
         if X.ndim == 4 and X.shape[3] not in (1, 3):
             return None
-        if reading.size:
-            raise UserError(f"--size {reading.size} is for files, and X holds pictures of one size: leave it out")
         planes = X[:, None] if X.ndim == 3 else X.transpose(0, 3, 1, 2)
         items = np.ascontiguousarray(np.broadcast_to(planes, (len(X), 3, *X.shape[1:3])))
-        return items, cls(X.shape[1], flips=reading.flips).fitted(items)
+        return items, cls(X.shape[1], flips=reading.flips, seen=reading.size).fitted(items)
 
     @property
     def shape(self) -> tuple[int, ...]:
         return (3, self.size, self.size)
 
-    def fitted(self, rows: np.ndarray) -> Image:
-        """The same with the channel means and deviations of (at most 5,000 of) the rows."""
-        some = rows[:: max(1, len(rows) // 5000)].astype(np.float32) / 255
+    def fitted(self, rows: np.ndarray, labels: np.ndarray | None = None) -> Image:
+        """The same with the channel means and deviations of some of the rows, of large ones of fewer."""
+        most = 5000 if self.size <= FROM_SCRATCH else MEASURED // (3 * self.size**2) + 1
+        some = rows[:: max(1, len(rows) // most)].astype(np.float32) / 255
         mean, std = some.mean((0, 2, 3), dtype=np.float64), some.std((0, 2, 3), dtype=np.float64)
         return replace(self, mean=tuple(mean.round(4).tolist()), std=tuple(np.maximum(std, 0.01).round(4).tolist()))
 
@@ -152,6 +193,11 @@ class Image:
 
     def reading(self) -> ImageReading:
         return ImageReading()
+
+    def for_encoder(self, origin: Any) -> Image:
+        """Its own size and tones."""
+        look = origin.interpolation or self.interpolation
+        return replace(self, mean=origin.mean, std=origin.std, seen=self.seen or origin.size, interpolation=look)
 
     def decoding(self) -> dict[str, Any]:
         return {"kind": self.kind, "size": self.size}
@@ -167,6 +213,9 @@ class Image:
 
     def normalise(self, batch: Tensor) -> Tensor:
         """Centred and scaled by channel; channels last, which halves the time of convolutions on CPUs."""
+        if self.seen and batch.shape[-1] != self.seen:
+            size, look = (self.seen, self.seen), self.interpolation
+            batch = F.interpolate(batch, size, mode=look, antialias=self.seen < batch.shape[-1]).clamp_(0, 1)
         mean, std = torch.tensor(self.mean).view(3, 1, 1), torch.tensor(self.std).view(3, 1, 1)
         return torch.addcmul(-mean / std, batch, 1 / std).contiguous(memory_format=torch.channels_last)
 
@@ -198,6 +247,26 @@ class Image:
 
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self)}
+
+
+def glance(files: Sequence[Path]) -> Iterator[Pillow.Image]:
+    """Some of the pictures, those that can be read."""
+    for file in files[:: max(1, len(files) // GLANCE)]:
+        try:
+            yield open_rgb(file)
+        except (UnreadableError, OSError, Pillow.DecompressionBombError):
+            continue
+
+
+def as_picture(tones: np.ndarray) -> Pillow.Image:
+    """An array of H x W, H x W x 1 or H x W x 3 tones in RGB."""
+    return Pillow.fromarray(tones.reshape(*tones.shape[:2], -1).repeat(3 // max(1, tones[0, 0].size), axis=2))
+
+
+def colour(picture: Pillow.Image) -> float:
+    """How far the three tones of a picture's points lie apart, from 0 to 1."""
+    tones = np.asarray(picture.convert("RGB").resize((32, 32)), dtype=np.float32) / 255
+    return float((tones.max(2) - tones.min(2)).mean())
 
 
 def open_rgb(path: Path, side: int = 512) -> Pillow.Image:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Real
 
 import numpy as np
 
 from novakind.errors import UserError
+
+PIECE = 2**24  # numbers: 64 MB
 
 
 def numeric(X: np.ndarray) -> np.ndarray:
@@ -29,14 +32,25 @@ def numeric(X: np.ndarray) -> np.ndarray:
 
 
 def finite(X: np.ndarray) -> np.ndarray:
-    """X as float32; a value that is not a finite number is refused with its place."""
+    """X as float32, itself where it is of that type; a value that is not a finite number is refused with its place."""
     with np.errstate(over="ignore"):  # beyond float32: infinite, and refused below
         items = np.asarray(X, dtype=np.float32)
-    bad = ~np.isfinite(items)
-    if bad.any():
-        row, column, *_ = np.argwhere(bad)[0].tolist()
+    count, place = 0, []
+    for start, part in pieces(items):
+        bad = ~np.isfinite(part)
+        if bad.any():
+            place = place or (np.argwhere(bad)[0] + [start, *[0] * (items.ndim - 1)]).tolist()
+            count += int(bad.sum())
+    if count:
         raise UserError(
-            f"X holds {int(bad.sum())} values that are not finite numbers, the first in row {row}, column {column}: "
+            f"X holds {count} values that are not finite numbers, the first in row {place[0]}, column {place[1]}: "
             "remove or fill in every NaN and infinity"
         )
     return items
+
+
+def pieces(X: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """X some rows at a time, each with the number of its first: what is computed of all of it then fits into memory,
+    though X itself may stay on disk."""
+    rows = max(1, PIECE // max(1, X[:1].size))
+    return ((start, X[start : start + rows]) for start in range(0, len(X), rows))

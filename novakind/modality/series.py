@@ -19,6 +19,7 @@ from novakind.modality.display import Signals
 from novakind.modality.numbers import finite
 from novakind.modality.paper import PAPER
 from novakind.modality.recordings import read_windows, survey
+from novakind.modality.strings import mostly_digits
 from novakind.modality.warp import SeriesViews
 from novakind.settings import Range, check, first_change
 
@@ -103,9 +104,15 @@ class Series:
     Reading = SeriesReading
     Views = SeriesViews
     presets = PRESETS
+    trainable = True
 
     @classmethod
-    def survey(cls, files: Sequence[Path], reading: SeriesReading) -> Series:
+    def recognises(cls, file: Path) -> bool:
+        """A recording is mostly digits; a file that is no text at all is one, so that reading it says what is wrong."""
+        return mostly_digits(file)
+
+    @classmethod
+    def survey(cls, files: Sequence[Path], reading: SeriesReading, origin: Any = None) -> Series:
         """Channels, rate and length that most of the recordings have, or that are asked for."""
         found = survey([file for file in files if file.suffix.lower() in cls.endings])
         rate = reading.rate or found.rate or 0.0
@@ -116,6 +123,10 @@ class Series:
             raise UserError(f"--hop {reading.hop} is for recordings that are cut into windows: give --window too")
         stretch = rate / found.rate if rate and found.rate else 1.0
         return cls(found.channels, max(round(found.samples * stretch), 1), rate, 0, reading.gravity)
+
+    @classmethod
+    def suggested(cls, some: Sequence[Path] | np.ndarray) -> tuple[str, str]:
+        return "", ""
 
     @classmethod
     def from_array(cls, X: np.ndarray, reading: SeriesReading) -> tuple[np.ndarray, Series] | None:
@@ -135,7 +146,7 @@ class Series:
         """How many channels a sensor has."""
         return 1 if len(self.channels) % 3 else 3
 
-    def fitted(self, rows: np.ndarray) -> Series:
+    def fitted(self, rows: np.ndarray, labels: np.ndarray | None = None) -> Series:
         """The same with the means and deviations of (at most 5,000 of) the rows; a constant channel gets scale 1."""
         some = rows[:: max(1, -(-len(rows) // SAMPLE))]
         columns = [some[:, channel] for channel in range(len(self.channels))]  # one at a time, to spare memory
@@ -150,6 +161,9 @@ class Series:
 
     def reading(self) -> SeriesReading:
         return SeriesReading()
+
+    def for_encoder(self, origin: Any) -> Series:
+        return self
 
     def decoding(self) -> dict[str, Any]:
         return {"kind": self.kind, **{key: value for key, value in asdict(self).items() if key not in ("mean", "std")}}

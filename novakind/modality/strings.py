@@ -17,6 +17,7 @@ CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # not tabs, line an
 HIGH = re.compile(rb"[\x80-\xff]")
 MOST_CONTROL = 0.02  # of the bytes of a text
 MOST_HIGH = 0.25  # in Western European languages; far fewer as a rule, while other alphabets have nothing else
+GLANCE = 16_384  # bytes of a file that tell what is in it
 ROOM = 4_096  # bytes for white space before the text begins
 
 
@@ -82,6 +83,15 @@ def read_text(file: Path, length: int) -> str:
     if not text:
         raise UnreadableError("holds only white space" + ("" if is_whole else f" in its first {most:,} bytes"))
     return text
+
+
+def mostly_digits(file: Path) -> bool:
+    """Whether the beginning of a file has at least as many digits as letters, or is no text at all."""
+    try:
+        text = read_text(file, GLANCE)
+    except UnreadableError:
+        return True
+    return sum(map(str.isdigit, text)) >= sum(map(str.isalpha, text))
 
 
 def decoded(content: bytes, is_whole: bool) -> str:

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from novakind.errors import UnreadableError, UserError
 from novakind.modality.display import Texts
+from novakind.modality.paper import PAPER
 from novakind.modality.strings import as_row, as_texts, encoded, from_row, read_text, tidy
 from novakind.settings import BelowOne, Range, check
 
@@ -25,7 +26,7 @@ LONGEST = 2_048  # bytes that are chosen; more has to be asked for
 SHORTEST = 16
 GLANCE = 20  # of the largest files tell how long texts are
 
-PRESETS: dict[str, dict[str, Any]] = {"default": {}}
+PRESETS: dict[str, dict[str, Any]] = {"default": {}, "paper": PAPER}
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,14 @@ class Text:
     Reading = TextReading
     Views = TextViews
     presets = PRESETS
+    trainable = False
 
     @classmethod
-    def survey(cls, files: Sequence[Path], reading: TextReading) -> Text:
+    def recognises(cls, file: Path) -> bool:
+        return True
+
+    @classmethod
+    def survey(cls, files: Sequence[Path], reading: TextReading, origin: Any = None) -> Text:
         """As long as the longest of the largest files."""
         if reading.length:
             return cls(reading.length)
@@ -88,6 +94,11 @@ class Text:
             except UnreadableError:
                 continue
         return cls(max(SHORTEST, *lengths) if lengths else LONGEST)
+
+    @classmethod
+    def suggested(cls, some: Sequence[Path] | np.ndarray) -> tuple[str, str]:
+        """A sentence encoder: nothing learns from bytes."""
+        return "minilm", ""
 
     @classmethod
     def from_array(cls, X: np.ndarray, reading: TextReading) -> tuple[np.ndarray, Text] | None:
@@ -111,10 +122,13 @@ class Text:
     def reading(self) -> TextReading:
         return TextReading(self.length)
 
+    def for_encoder(self, origin: Any) -> Text:
+        return self
+
     def decoding(self) -> dict[str, Any]:
         return {"kind": self.kind, "length": self.length}
 
-    def fitted(self, rows: np.ndarray) -> Text:
+    def fitted(self, rows: np.ndarray, labels: np.ndarray | None = None) -> Text:
         """Texts have no statistics."""
         return self
 
@@ -164,6 +178,7 @@ def leave_out(
     count = number.amax(1)
     dice = torch.rand(len(batch), batch.shape[1] + 1, generator=generator)
     stays = dice >= chance
+    stays[:, 0] = True  # what stands before the first word
     is_word = torch.arange(1, batch.shape[1] + 1) <= count[:, None]
     bare = torch.nonzero(~(stays[:, 1:] & is_word).any(1) & (count > 0))[:, 0]
     spared = (dice[bare, 0] * count[bare]).long().clamp(max=batch.shape[1] - 1) + 1

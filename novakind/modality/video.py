@@ -122,9 +122,14 @@ class Video:
     Reading = VideoReading
     Views = VideoViews
     presets = PRESETS
+    trainable = True
 
     @classmethod
-    def survey(cls, files: Sequence[Path], reading: VideoReading) -> Video:
+    def recognises(cls, file: Path) -> bool:
+        return True
+
+    @classmethod
+    def survey(cls, files: Sequence[Path], reading: VideoReading, origin: Any = None) -> Video:
         """A size of at most 64, and a rate at which what is kept is as long as a video, unless something is asked."""
         sides, seconds = [], []
         for file in files[:: max(1, len(files) // 50)]:
@@ -136,6 +141,10 @@ class Video:
         frames = reading.frames or FRAMES
         fps = float(np.clip(round(2 * frames / np.median(seconds)), 4, 30)) if seconds else 8.0
         return replace(reading, size=reading.size or size, frames=frames, fps=reading.fps or fps).kept()
+
+    @classmethod
+    def suggested(cls, some: Sequence[Path] | np.ndarray) -> tuple[str, str]:
+        return "", ""
 
     @classmethod
     def from_array(cls, X: np.ndarray, reading: VideoReading) -> None:
@@ -151,7 +160,7 @@ class Video:
         """Stored frames from one that is seen to the next, at natural speed."""
         return max(1.0, (1 - ROOM) * self.stored / self.frames)
 
-    def fitted(self, rows: np.ndarray) -> Video:
+    def fitted(self, rows: np.ndarray, labels: np.ndarray | None = None) -> Video:
         """The same with the channel means and deviations of (at most 500 of) the rows, counted clip by clip."""
         counts = np.zeros((3, 256))
         for row in rows[:: max(1, -(-len(rows) // SAMPLE))]:
@@ -167,6 +176,9 @@ class Video:
 
     def reading(self) -> VideoReading:
         return VideoReading()
+
+    def for_encoder(self, origin: Any) -> Video:
+        return self
 
     def decoding(self) -> dict[str, Any]:
         """However the network is to see them, the same frames are decoded."""

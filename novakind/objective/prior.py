@@ -16,14 +16,16 @@ from novakind.errors import UserError
 
 @dataclass(frozen=True)
 class Prior:
-    """The multinoulli [0_L ; p_U]: no mass on the `known` classes, `novel[j]` on the j-th novel one.
+    """The multinoulli [m / L ; (1 - m) p_U]: `novel[j]` is the j-th novel class's share of what is novel.
 
-    Training decides which true class ends up in the j-th novel neuron; how large a share that neuron receives is fixed
-    from the first step.
+    A share m, `mixed`, of the unlabeled items is of known classes, all of them alike; the paper has none. Training
+    decides which true class ends up in the j-th novel neuron; how large a share that neuron receives is fixed from the
+    first step.
     """
 
     known: int
     novel: tuple[float, ...]
+    mixed: float = 0.0
 
     def __post_init__(self) -> None:
         shares = ", ".join(f"{share:g}" for share in self.novel)
@@ -33,19 +35,23 @@ class Prior:
             raise UserError(
                 f"the prior {shares} holds a share that is not above 0: give every novel class a share above 0"
             )
+        if not 0 <= self.mixed < 1:
+            raise UserError(
+                f"--known-share {self.mixed:g} is out of range, it must be from 0 to below 1: give --known-share 0.5"
+            )
         if abs(sum(self.novel) - 1) > 1e-6:
             raise UserError(
                 f"the prior {shares} sums to {sum(self.novel):g}, but shares must sum to 1: divide each by their sum"
             )
 
     @classmethod
-    def uniform(cls, known: int, novel: int) -> Prior:
+    def uniform(cls, known: int, novel: int, mixed: float = 0.0) -> Prior:
         """Every novel class is as frequent as every other."""
         if novel < 1:
             raise UserError(
                 f"--novel {novel} asks for no new category, but at least 1 is needed: give --novel 1 or more"
             )
-        return cls(known, (1 / novel,) * novel)
+        return cls(known, (1 / novel,) * novel, mixed)
 
     @classmethod
     def counted(cls, known: int, counts: Sequence[int]) -> Prior:
@@ -56,10 +62,10 @@ class Prior:
         return cls(known, tuple(count / total for count in counts))
 
     @classmethod
-    def parse(cls, text: str, known: int, novel: int) -> Prior:
+    def parse(cls, text: str, known: int, novel: int, mixed: float = 0.0) -> Prior:
         """Read "uniform" or shares such as "1/2,1/8,1/8,1/8,1/8": one per novel class."""
         if text.strip() == "uniform":
-            return cls.uniform(known, novel)
+            return cls.uniform(known, novel, mixed)
         try:
             shares = tuple(read_share(part.strip()) for part in text.split(","))
         except (ValueError, ArithmeticError):  # not a number, 1/0, or 1e999
@@ -73,25 +79,31 @@ class Prior:
             )
         total = sum(shares)
         rounded = 1e-6 < abs(total - 1) < 0.005 * novel and min(shares) > 0  # 0.333,0.333,0.333 and the like
-        return cls(known, tuple(share / total for share in shares) if rounded else shares)
+        return cls(known, tuple(share / total for share in shares) if rounded else shares, mixed)
 
     @property
     def classes(self) -> int:
         """K = L + U."""
         return self.known + len(self.novel)
 
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Of all K classes among the unlabeled items."""
+        known = (self.mixed / self.known,) * self.known if self.known else ()
+        return (*known, *((1 - self.mixed) * share for share in self.novel))
+
     def mean(self) -> Float[Tensor, " classes"]:
         """The mean that a batch of predictions on unlabeled items must have (eq. 3)."""
-        return torch.tensor((0.0,) * self.known + self.novel, dtype=torch.float64).float()
+        return torch.tensor(self.shares, dtype=torch.float64).float()
 
     def covariance(self) -> Float[Tensor, "classes classes"]:
-        """The covariance that it must have: diag(p) - p p^T, zero for known classes (eq. 4)."""
+        """The covariance that it must have: diag(p) - p p^T (eq. 4)."""
         mean = self.mean()
         return torch.diag(mean) - torch.outer(mean, mean)
 
     def entropy(self) -> float:
-        """H(p_U) in nats: the entropy of a model that has learnt nothing but the prior."""
-        return -sum(share * math.log(share) for share in self.novel)
+        """In nats: the entropy of a model that has learnt nothing but the prior."""
+        return -sum(share * math.log(share) for share in self.shares if share > 0)
 
 
 def read_share(text: str) -> float:

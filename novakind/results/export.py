@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from novakind.data.arrays import holds_arrays
 from novakind.data.manifest import has_texts, read_texts
 from novakind.data.paths import root_of
 from novakind.data.source import Source
@@ -33,7 +34,7 @@ def export(run: Path, out: Path, to: str, link: bool = False, everything: bool =
     given = Path(source.data)
     keep_files(run, out, source)
     texts = None if is_named(source.data, source.root) else texts_of(given)
-    is_array = is_named(source.data, source.root) or given.suffix.lower() == ".npz"
+    is_array = is_named(source.data, source.root) or holds_arrays(given)
     root = None if is_array or texts is not None else root_of(given)
     if to == "auto":
         to = {".csv": "csv", ".npz": "npz"}.get(out.suffix.lower(), "folders")

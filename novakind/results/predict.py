@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,12 +20,11 @@ from novakind.runs.folder import Run
 BATCH = 512
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """Items that are not files of their own."""
 
     names: Sequence[str]
-    rows: np.ndarray
+    items: np.ndarray
 
 
 def predict_items(run: Path, items: list[Path], out: Path | None) -> None:
@@ -39,16 +37,16 @@ def predict_items(run: Path, items: list[Path], out: Path | None) -> None:
     rows: list[list[Any]] = []
     skipped: list[tuple[str, str]] = []
     for names, batch in read_items(items, model, skipped):
-        _, logp = predict(model, batch)
+        _, logp = predict(model, model.look(batch))
         for name, line in zip(names, logp, strict=True):
             best = int(line.argmax())
             rows.append([name, model.card.categories[best], f"{np.exp(line[best]):.6f}"])
     for path, reason in skipped:
         print(f"skipped {path}: {reason}", file=sys.stderr)
     if not rows and not skipped:
-        raise UserError(f"{items[0]} holds no file to sort: give {model.modality.example}")
+        raise UserError(f"{items[0]} holds no file to sort: give {model.reads.example}")
     if not rows:
-        raise UserError(f"none of the given items can be read ({len(skipped)} skipped): give {model.modality.example}")
+        raise UserError(f"none of the given items can be read ({len(skipped)} skipped): give {model.reads.example}")
     table = csv_bytes(["path", "category", "probability"], rows)
     if out is None:
         sys.stdout.buffer.write(table)
@@ -67,13 +65,13 @@ def read_items(
             if rows:
                 yield names, np.stack(rows)
                 names, rows = [], []
-            yield list(one.names), one.rows
+            yield list(one.names), one.items
             continue
         name, file = one
         try:
             if not file.is_file():
                 raise UnreadableError("no such file")
-            for suffix, row in model.modality.read(file):
+            for suffix, row in model.reads.read(file):
                 rows.append(row)
                 names.append(name + suffix)
         except UnreadableError as error:
@@ -103,10 +101,10 @@ def named_files(given: list[Path], model: Model, skipped: list[tuple[str, str]])
 
 def fitting_rows(X: np.ndarray, model: Model, what: str) -> np.ndarray:
     """Arrays as rows of the kind and shape that the model was trained on."""
-    rows, modality = from_array(X, model.modality.reading())
-    if type(modality) is not type(model.modality) or modality.shape != model.modality.shape:
+    rows, modality = from_array(X, model.reads.reading())
+    if type(modality) is not type(model.reads) or modality.shape != model.reads.shape:
         raise UserError(
             f"{what} holds {modality.noun} of shape {modality.shape}, but the model was trained on "
-            f"{model.modality.noun} of shape {model.modality.shape}: give items of the same kind and size"
+            f"{model.reads.noun} of shape {model.reads.shape}: give items of the same kind and size"
         )
     return rows

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from novakind.config import Config, as_tables
+from novakind.config import Config, as_tables, starting
 from novakind.data.collection import Collection
+from novakind.data.embed import embed
 from novakind.data.sampler import check_batch
 from novakind.data.source import Source
 from novakind.data.split import Split
 from novakind.datasets.gather import check_there, gather, placed
+from novakind.encoders.front import Front
 from novakind.errors import UserError
 from novakind.methods import make_method
-from novakind.modality import KINDS
+from novakind.model import Model
 from novakind.objective.prior import Prior
 from novakind.progress import Reporter
 from novakind.runs.finish import finish
@@ -46,18 +49,23 @@ def complete(
     """
     check_there(source)
     config, source = early_checks(config, source), placed(source)
-    config = config if config.views else replace(config, views=KINDS[source.kind].Views())
+    config = config if config.views else replace(config, views=source.learnt.Views())
     run = Run.claim(path)
     with Reporter(quiet) as report, run.alone():
         if fresh:
             run.clear()
         try:
-            collection, split = gather(source, store or path / "store", config.val, report.decoding)
+            collection, split = gather(source, store or path / "store", config.val, report.decoding, report.embedding)
             if not config.novel:
                 config = replace(config, novel=len(collection.truth_classes) - len(collection.classes))
             run.settle({"data": asdict(source) | {"digest": collection.digest()}} | as_tables(config))
-            describe(collection, config, path, report)
-            results = finish(run, collection, split, *fit(collection, split, config, run, report))
+            describe(collection, source, config, path, report)
+            tuned = collection.origin is not None and collection.before is None
+            first = partial(frozen_first, collection, split, config, report) if tuned else None
+            model, warnings, history = fit(collection, split, config, run, report, first=first)
+            if collection.before and collection.origin:
+                model.put_behind(Front.opened(collection.origin, collection.before.modality))
+            results = finish(run, collection, split, model, warnings, history)
             if draw:
                 report.say("drawing the report")
                 draw(path, collection)
@@ -70,6 +78,17 @@ def complete(
     return Completed(collection, split, results)
 
 
+def frozen_first(collection: Collection, split: Split, config: Config, report: Reporter) -> Model:
+    """What the vectors of the published encoder give as they are: a training of seconds, from which the longer one
+    goes on."""
+    assert collection.origin is not None
+    vectors = embed(collection, collection.origin, report.embedding)
+    few = starting(type(vectors.modality))
+    same = ("novel", "prior", "known_share", "seed", "dim", "head", "tau")
+    few = replace(few, **{name: getattr(config, name) for name in same})
+    return fit(vectors, split, few, None, Reporter(quiet=True))[0]
+
+
 def early_checks(config: Config, source: Source) -> Config:
     """Refuse what can be refused before any file is read; a prior's shares tell the number of categories too."""
     if config.novel == 0 and config.prior != "uniform":
@@ -79,13 +98,13 @@ def early_checks(config: Config, source: Source) -> Config:
             "the number of new categories is not given, and at least 1 is needed: give how many to look for, --novel 5"
         )
     if config.novel:
-        prior = Prior.parse(config.prior, 1, config.novel)
+        prior = Prior.parse(config.prior, 1, config.novel, config.known_share)
         check_batch(config.batch, config.novel)
         make_method(config, prior)
     return config
 
 
-def describe(collection: Collection, config: Config, path: Path, report: Reporter) -> None:
+def describe(collection: Collection, source: Source, config: Config, path: Path, report: Reporter) -> None:
     labeled = int((collection.labels >= 0).sum())
     report.say(
         f"{collection.name}: {labeled} labeled items of {len(collection.classes)} classes, "
@@ -94,3 +113,8 @@ def describe(collection: Collection, config: Config, path: Path, report: Reporte
     if collection.skipped:
         first = collection.skipped[0]
         report.say(f"skipped {len(collection.skipped)} unreadable files, e.g. {first[0]} ({first[1]}): see skipped.csv")
+    if source.published:
+        trained = {"partly": "of which the last layers are trained", "whole": "which is trained as a whole"}
+        how = "which stays as it is" if source.published["frozen"] else trained[config.tune]
+        why = f", since {source.published['why']}" if source.published["why"] else ""
+        report.say(f"the items are seen by {source.published['name']}, {how}{why}")

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from novakind.config import Config, as_tables
-from novakind.data.source import Source
+from novakind.data.source import Source, learnt_kind
 from novakind.disk import csv_bytes, locked, write_atomic
 from novakind.errors import UserError
 from novakind.modality import KINDS
@@ -35,7 +35,8 @@ FILES = (
 
 
 EDITS = "edits.jsonl"  # what a person decided: names, merges, moves
-MOVABLE = {"data.data", "data.data_root", "data.truth"}  # places: what is there is told apart by the data's digest
+# places: what is there is told apart by the data's digest; and reasons
+MOVABLE = {"data.data", "data.data_root", "data.truth", "data.published.why"}
 
 
 class Run:
@@ -191,9 +192,11 @@ class Run:
 
 def essence(settings: dict[str, Any]) -> dict[str, Any]:
     """What tells runs apart, by dotted names; settings unknown to an older version are taken as by default."""
-    kind = KINDS.get(settings.get("data", {}).get("kind", ""))
-    default = as_tables(Config(views=kind.Views() if kind else None))
-    default["data"] = {"reading": asdict(kind.Reading())} if kind else {}
+    data = settings.get("data", {})
+    kind = KINDS.get(data.get("kind", ""))
+    learnt = learnt_kind(kind.kind, data.get("published", {})) if kind else None
+    default = as_tables(Config(views=learnt.Views() if learnt else None))
+    default["data"] = asdict(Source()) | {"reading": asdict(kind.Reading())} if kind else {}
     complete = flatten(default) | flatten(settings)
     return {key: value for key, value in complete.items() if key not in MOVABLE}
 

@@ -26,7 +26,7 @@ def diagnose(logp: Float[np.ndarray, "items classes"], prior: Prior, weighable: 
         weights = (
             "if that does not help, raise --objective.var or --objective.swapped-sharpened, or lower --objective.kl"
         )
-    elif novel.sum() < 0.1:
+    elif novel.sum() < 0.1 * (1 - prior.mixed):
         said = f"{1 - novel.sum():.0%} of the unlabeled items are taken for known classes; train longer with --epochs"
         weights = "if that does not help, raise --objective.kl, or --objective.novel-mass to 1"
     elif len(prior.novel) > 1 and novel.max() / novel.sum() > largest + 0.8 * (1 - largest):

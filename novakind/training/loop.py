@@ -46,21 +46,26 @@ def fit(
     run: Checkpoints | None = None,
     report: Reporter | None = None,
     encoder: nn.Module | None = None,
+    first: Callable[[], Model] | None = None,
 ) -> tuple[Model, list[str], list[dict]]:
     """Train on the training part, from the run's last checkpoint on: the model, its warnings, the history by epoch.
+
+    A training that begins takes over embedding and head of the model that `first` gives.
 
     All randomness is derived from (seed, stage, epoch), so that a checkpoint needs no generator's state and a resumed
     run ends with the same bytes as one that was never stopped.
     """
     report = report or Reporter(quiet=True)
     config = config if config.views else replace(config, views=collection.modality.Views())
-    prior = Prior.parse(config.prior, len(collection.classes), config.novel)
+    prior = Prior.parse(config.prior, len(collection.classes), config.novel, config.known_share)
     sampler = make_sampler(collection, split, config)
     method = make_method(config, prior)
     method.reveal(torch.from_numpy(collection.truth))
     model = make_model(collection, split, config, report, encoder)
-    kept = copy.deepcopy(model) if config.ema else model  # the weights, or their running average, that are evaluated
     saved = run.restore() if run else None
+    if first and not saved:
+        take_over(model, first())
+    kept = copy.deepcopy(model) if config.ema else model  # the weights, or their running average, that are evaluated
     planned = saved["planned"] if saved else plan(collection, split, config, prior, sampler, model)
     stages = method.stages(planned)
     total, done = sum(stage.epochs for stage in stages), saved["epochs"] if saved else 0
@@ -116,6 +121,12 @@ def enter(
     return optimizer
 
 
+def take_over(model: Model, first: Model) -> None:
+    """Start with the embedding and the head of a model of the same width."""
+    model.embed.load_state_dict(first.embed.state_dict())
+    model.head.load_state_dict(first.head.state_dict())
+
+
 def take_step(model: Model, method: Method, optimizer: torch.optim.Optimizer, batch: Batch) -> dict[str, float]:
     """One step downhill on the sum of the method's terms."""
     terms = method.loss(model, batch)
@@ -130,7 +141,7 @@ def take_step(model: Model, method: Method, optimizer: torch.optim.Optimizer, ba
 def plan(collection: Collection, split: Split, config: Config, prior: Prior, sampler: Sampler, model: Model) -> int:
     """The number of epochs: as asked for, else by the time that may be taken, else by the amount of data."""
     if config.epochs or not config.minutes:
-        return config.epochs or choose_epochs(sampler.steps)
+        return config.epochs or choose_epochs(sampler.steps, config.clustered)
     method = make_method(config, prior)
     method.reveal(torch.from_numpy(collection.truth))
     stages = method.stages(100)
@@ -158,9 +169,9 @@ def embed(model: Model, collection: Collection, split: Split) -> Embedded:
     return Embedded(predict(model, collection.items[split.train])[0], collection.labels[split.train], split.train)
 
 
-def choose_epochs(steps: int) -> int:
-    """About 600 steps, but never fewer than 30 epochs."""
-    return max(30, round(600 / steps))
+def choose_epochs(steps: int, clustered: bool = False) -> int:
+    """About 600 steps, but never fewer than 30 epochs; half and a third of that from a start that is nearly there."""
+    return max(10, round(300 / steps)) if clustered else max(30, round(600 / steps))
 
 
 def batches(

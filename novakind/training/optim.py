@@ -34,14 +34,21 @@ def set_lr(optimizer: torch.optim.Optimizer, optim: Optim, progress: float, scal
 
 
 def make_optimizer(model: nn.Module, optim: Optim) -> torch.optim.Optimizer:
-    """Filters and matrices are decayed; biases and normalisation are not."""
-    trained = [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
-    matrices = [weight for _, weight in trained if weight.ndim > 1]
-    others = [weight for _, weight in trained if weight.ndim <= 1]
-    groups = [
-        {"params": matrices, "weight_decay": optim.weight_decay, "scale": 1.0},
-        {"params": others, "weight_decay": 0.0, "scale": 1.0},
-    ]
+    """Filters and matrices are decayed; biases and normalisation are not. The encoder may learn more slowly."""
+    groups = []
+    for inside in (True, False) if optim.encoder_lr != 1 else (None,):
+        trained = [
+            weight
+            for name, weight in model.named_parameters()
+            if weight.requires_grad and inside in (None, name.startswith("encoder."))
+        ]
+        scale = float(optim.encoder_lr) if inside else 1.0
+        matrices = [weight for weight in trained if weight.ndim > 1]
+        others = [weight for weight in trained if weight.ndim <= 1]
+        groups += [
+            {"params": matrices, "weight_decay": optim.weight_decay, "scale": scale},
+            {"params": others, "weight_decay": 0.0, "scale": scale},
+        ]
     if optim.name == "adamw":
         return torch.optim.AdamW(groups, lr=optim.lr, betas=(float(optim.momentum), 0.999))
     if optim.name == "muon":

@@ -6,22 +6,31 @@ Settings that contradict each other or the data are refused here, before any tim
 from __future__ import annotations
 
 import itertools
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from novakind import encoders
 from novakind.config import Config
 from novakind.data.collection import Collection, Labels
+from novakind.data.neighbours import nearest
 from novakind.data.sampler import Sampler
 from novakind.data.split import Split
 from novakind.encoders import chosen
+from novakind.encoders.front import network_of
 from novakind.encoders.weights import load_weights
 from novakind.errors import UserError
-from novakind.model import CUSTOM, Card, Model, seen_shape
+from novakind.modality import Modality
+from novakind.model import CUSTOM, Card, Model, seen_shape, width
 from novakind.progress import Reporter
 
+WIDEST = 256  # of an embedding that is as wide as what the encoder gives
+LAST = 0.25  # of the parts of an encoder that is trained partly
+FIFTH = 5  # no more neighbours than a fifth of the items per category, or they are of other classes
 SOME = 100  # items are enough to check whether there is something to see
 
 
@@ -46,7 +55,26 @@ def make_sampler(collection: Collection, split: Split, config: Config) -> Sample
             f"--pair {config.pair} finds no partner: no two unlabeled items to train on have one {config.pair} in "
             "common; leave it out"
         )
+    wanted = getattr(config.views, "neighbours", 0)  # a view of items that are vectors
+    if partners is None and wanted:
+        rows = collection.modality.normalise(collection.modality.collate(collection.items[unlabeled])).numpy()
+        categories = config.novel + (len(collection.classes) if config.known_share else 0)
+        partners = nearest(rows, min(wanted, max(1, len(rows) // (FIFTH * categories))))
     return Sampler(labeled, unlabeled, config.batch, config.novel, config.proportionate, config.seed, partners)
+
+
+def natural_width(modality: Modality, name: str, encoder: nn.Module | None) -> int:
+    """How many numbers the encoder gives."""
+    shape = seen_shape(modality)
+    return width(encoder if encoder is not None else encoders.build(name, shape), shape)
+
+
+def thaw(encoder: Any, tune: str) -> None:
+    """Let the last layers of a published encoder learn, or all of them; what does not learn stays in eval mode."""
+    encoder.eval().requires_grad_(False)
+    parts = encoder.parts()
+    for part in parts if tune == "whole" else parts[-max(1, round(LAST * len(parts))) :]:
+        part.train().requires_grad_(True)
 
 
 def groups_of(collection: Collection, kind: str) -> Labels:
@@ -70,7 +98,14 @@ def make_model(
     modality.check(config.views, (collection.items[number] for number in some))
     categories = (*collection.classes, *new_names(collection.classes, config.novel))
     name = config.encoder if encoder is None else CUSTOM
-    model = Model(Card(name, config.head, config.dim, config.tau, known, categories, modality.settings()), encoder)
+    origin = collection.origin if collection.before is None else None
+    if origin is not None:
+        encoder = network_of(origin)
+        thaw(encoder, config.tune)
+    dim = config.dim or min(WIDEST, natural_width(modality, name, encoder))
+    shape_of = modality.settings()
+    card = Card(name, config.head, dim, config.tau, known, categories, shape_of, asdict(origin) if origin else None)
+    model = Model(card, encoder)
     if whiten := getattr(model.encoder, "whiten", None):  # an encoder whose first layer is measured on the items
         some = split.train[:: max(1, len(split.train) // 2000)]
         whiten(modality.normalise(modality.collate(collection.items[some])))

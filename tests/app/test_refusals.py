@@ -52,7 +52,7 @@ def test_folders_that_cannot_be(tmp_path, monkeypatch, capsys):
     assert "no unlabeled item" in refused(capsys, "discover", "none", *discover)
     for name in ("a", "unlabeled"):
         (Path("words") / name).mkdir(parents=True)
-        (Path("words") / name / "note.txt").write_text("hello")
+        (Path("words") / name / "note.csv").write_text("hello")
     assert "none of 2 files can be read as a recording" in refused(capsys, "discover", "words", *discover)
     Path("file.txt").write_text("hello")
     assert "neither a folder" in refused(capsys, "discover", "file.txt", *discover)

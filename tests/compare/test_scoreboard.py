@@ -33,7 +33,7 @@ def test_one_table_of_all_methods_and_seeds(capsys):
             assert rows[method][column] == f"{bold}{statistics.mean(found):.1f} ± {statistics.stdev(found):.1f}{bold}"
             assert f"{statistics.mean(found):.1f} ± {statistics.stdev(found):.1f}" in printed.out
     text = (OUT / "compare.md").read_text()
-    for fact in ("Data: blobs", "split: random", "2 epochs", "encoder: mlp", "batch: 20", "the test part"):
+    for fact in ("Data: blobs", "split: random", "2 epochs", "encoder: flat", "batch: 20", "the test part"):
         assert fact in text
     assert "`novakind compare blobs.npz --known 2 --test 0.2 --batch 20 --methods ours,supervised" in text
     assert "**" not in printed.out

@@ -14,7 +14,8 @@ from novakind.data.source import Source
 from novakind.data.split import hide, part
 from novakind.datasets import DATASETS
 from novakind.datasets.gather import gather
-from novakind.datasets.videos import MPSC_ARL, VIDEOS, choose, store_of
+from novakind.datasets.stores import store_of
+from novakind.datasets.videos import MPSC_ARL, VIDEOS, choose
 from novakind.errors import UserError
 from novakind.modality.video import Video, VideoReading
 from novakind.training.setup import make_sampler

@@ -23,6 +23,7 @@ from novakind.app.demo import write_digits
 from novakind.app.discover import assemble
 from novakind.app.options import named, parsed, read_words
 from novakind.datasets.images import digit_pictures
+from novakind.encoders.front import is_installed
 from novakind.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +44,7 @@ NOT_RUN = {
     "make docs": "installs from the network",
     "export NOVAKIND_DATA": "is of the shell itself",
     "novakind data": "downloads",
+    "hf download": "downloads",
     "novakind compare cifar10": "needs data that are downloaded, and hours",
     "novakind compare fashion-mnist": "needs data that are downloaded",
     "novakind compare mobiact": "needs data that are asked for",
@@ -54,6 +56,7 @@ DATA = {
     "docs/data/pictures.md": "photos",
     "docs/data/recordings.md": "recordings",
     "docs/data/videos.md": "clips",
+    "docs/data/text.md": "sentences.csv",
     "docs/data/vectors.md": "embeddings.npz",
 }
 ELSEWHERE = {"--help", "--help-all", "--version"}  # of every verb
@@ -85,7 +88,7 @@ WITH_BLOCKS = [page for page in PAGES if any(language in RUN for language, _ in 
 def folder(tmp_path, monkeypatch, one_thread) -> Path:
     """The data that the documentation speaks of, small and made up, in the current folder; trainings are short."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("novakind.training.loop.choose_epochs", lambda steps: 2)
+    monkeypatch.setattr("novakind.training.loop.choose_epochs", lambda steps, clustered: 2)
     contents = import_module("novakind.results.report.contents")
     # The map takes longer than all the rest, and has tests of its own.
     monkeypatch.setattr(contents, "project", lambda embedding: (np.zeros((len(embedding), 2)), "PCA"))
@@ -120,10 +123,16 @@ def write_clips() -> None:
 
 def write_data(page: str, monkeypatch) -> None:
     """What only one page needs."""
+    if page == "docs/pretrained.md" and not is_installed("efficientnet-lite0"):
+        pytest.skip("the extra pretrained is not installed")
     if page == "README.md":
         write_digits(Path("demo"))
     elif page == "docs/data/videos.md":
         write_clips()
+    elif page == "docs/data/text.md":
+        if not is_installed("minilm"):
+            pytest.skip("the extra text is not installed")
+        exec(next(block for language, block in blocks(page) if language == "python"), {})
     elif page == "docs/data/recordings.md":
         run_command(["python", "examples/sensor_recordings.py", "--make-up"], monkeypatch)
 

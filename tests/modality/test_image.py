@@ -1,15 +1,20 @@
 """Pictures: every mode and oddity read as a person sees it."""
 
 import io
+import json
 import struct
 import zlib
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image as Pillow
 
+from novakind.encoders.front import origin_of
 from novakind.errors import UnreadableError
-from novakind.modality.image import Image
+from novakind.modality import from_array, from_settings
+from novakind.modality.image import Image, ImageReading
+from novakind.model import seen_shape
 
 RED, GREEN, BLUE, WHITE, BLACK = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255), (0, 0, 0)
 
@@ -154,3 +159,43 @@ def test_large_jpegs_keep_their_detail_at_large_sizes(tmp_path):
         ((_, row),) = Image(size).read(tmp_path / "lines.jpg")
         whole = np.asarray(Pillow.fromarray(lines).resize((size, size), Pillow.Resampling.BILINEAR), dtype=float)
         assert row[0].astype(float).std() > 0.8 * whole.std()
+
+
+def test_pictures_are_seen_at_another_size_than_they_are_kept_at():
+    pictures = np.random.default_rng(0).integers(0, 256, (6, 32, 32, 3), dtype=np.uint8)
+    rows, image = from_array(pictures, ImageReading(size=64))
+    assert isinstance(image, Image)
+    assert (image.shape, image.seen, rows.shape) == ((3, 32, 32), 64, (6, 3, 32, 32))
+    assert seen_shape(image) == (3, 64, 64)
+    assert from_settings(json.loads(json.dumps(image.settings()))) == image
+    seen = image.normalise(image.collate(rows))
+    mean, std = (np.array(each).reshape(3, 1, 1) for each in (image.mean, image.std))
+    for tones, picture in zip(seen.numpy() * std + mean, pictures, strict=True):
+        wanted = np.asarray(Pillow.fromarray(picture).resize((64, 64), Pillow.Resampling.BILINEAR)) / 255
+        np.testing.assert_allclose(tones.transpose(1, 2, 0), wanted, atol=0.004)  # half a tone of 256
+    _, smaller = from_array(pictures, ImageReading(size=8))
+    assert seen_shape(smaller) == (3, 8, 8)
+    _, same = from_array(pictures, ImageReading())
+    assert seen_shape(same) == (3, 32, 32)
+
+
+@pytest.mark.parametrize(("size", "asked", "seen"), [(300, 0, 224), (40, 0, 160), (10, 0, 96), (40, 64, 64)])
+def test_a_published_encoder_sees_its_own_size_and_tones(size, asked, seen):
+    origin = origin_of("efficientnet-lite0")
+    image = Image(size, seen=asked).for_encoder(origin)
+    assert (image.size, image.seen, image.interpolation) == (size, seen, "bicubic")
+    assert (image.mean, image.std) == (origin.mean, origin.std)
+    black, white = (image.normalise(torch.full((1, 3, size, size), tone)) for tone in (0.0, 1.0))
+    assert black.shape == (1, 3, seen, seen)
+    torch.testing.assert_close(black, torch.full_like(black, -127 / 128))
+    torch.testing.assert_close(white, torch.full_like(white, 1.0))
+
+
+def test_files_are_kept_at_what_a_published_encoder_sees(tmp_path):
+    for number, side in enumerate((100, 300, 300)):
+        Pillow.new("RGB", (side, side + 50)).save(tmp_path / f"{number}.png")
+    files, origin = sorted(tmp_path.iterdir()), origin_of("efficientnet-lite0")
+    assert Image.survey(files, ImageReading(), origin).size == 224
+    assert Image.survey(files, ImageReading()).size == 64
+    asked = Image.survey(files, ImageReading(size=48), origin)
+    assert (asked.size, asked.seen) == (48, 48)

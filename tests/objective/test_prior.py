@@ -145,3 +145,43 @@ def test_moments_are_those_of_draws():
     draws = np.eye(5)[2 + np.random.default_rng(0).choice(3, size=100_000, p=prior.novel)]
     np.testing.assert_allclose(draws.mean(0), prior.mean().numpy(), atol=0.01)
     np.testing.assert_allclose(np.cov(draws.T, bias=True), prior.covariance().numpy(), atol=0.01)
+
+
+@checked
+@given(known=st.integers(1, 5), counts=counts, mixed=st.floats(0, 0.99))
+def test_a_share_of_known_classes_is_spread_over_all_of_them_alike(known, counts, mixed):
+    plain = Prior.counted(known, counts)
+    prior = Prior(known, plain.novel, mixed)
+    shares = prior.mean()
+    assert shares.sum().item() == pytest.approx(1, abs=1e-5)
+    torch.testing.assert_close(shares[:known], torch.full((known,), mixed / known))
+    torch.testing.assert_close(shares[known:], (1 - mixed) * plain.mean()[known:])
+    covariance = prior.covariance()
+    literal = torch.diag(shares) - shares[:, None] * shares[None, :]
+    torch.testing.assert_close(covariance, literal)
+    torch.testing.assert_close(covariance.sum(1), torch.zeros(prior.classes), atol=1e-5, rtol=0)
+    assert prior.entropy() == pytest.approx(-sum(p * math.log(p) for p in prior.shares if p > 0))
+    assert prior.entropy() <= math.log(prior.classes) + 1e-9
+
+
+def test_draws_from_a_mixed_prior_have_its_moments():
+    prior = Prior(2, (0.75, 0.25), 0.4)
+    assert prior.shares == pytest.approx((0.2, 0.2, 0.45, 0.15))
+    draws = np.eye(4)[np.random.default_rng(0).choice(4, 200_000, p=prior.shares)]
+    np.testing.assert_allclose(draws.mean(0), prior.mean().numpy(), atol=0.005)
+    np.testing.assert_allclose(np.cov(draws.T), prior.covariance().numpy(), atol=0.005)
+
+
+def test_without_known_items_a_mixed_prior_is_the_plain_one():
+    assert Prior.uniform(3, 2, 0.0) == Prior.uniform(3, 2)
+    assert Prior.parse("1/4,3/4", 2, 2, 0.5) == Prior(2, (0.25, 0.75), 0.5)
+    assert Prior.parse("uniform", 2, 2, 0.5) == Prior(2, (0.5, 0.5), 0.5)
+
+
+@pytest.mark.parametrize("mixed", [1.0, -0.1, 2.0, math.nan])
+def test_a_share_out_of_range_is_refused(mixed):
+    with pytest.raises(UserError) as caught:
+        Prior.uniform(2, 2, mixed)
+    assert str(caught.value) == (
+        f"--known-share {mixed:g} is out of range, it must be from 0 to below 1: give --known-share 0.5"
+    )

@@ -50,7 +50,7 @@ def filmed(classes: int = 6, known: int = 3, moments: int = 60) -> Collection:
 
 
 def test_two_cameras_are_joined_by_the_moments_that_both_have_filmed():
-    assert novel_acc(filmed(), replace(QUICK, pair="take")) > 0.95
+    assert novel_acc(filmed(), replace(QUICK, epochs=30, pair="take")) > 0.95
     assert novel_acc(filmed(), QUICK) < 0.8  # six clouds, three categories: nothing says which belong together
 
 
@@ -103,8 +103,8 @@ def test_same_seed_same_bytes_and_another_seed_others():
 
 
 def test_more_or_fewer_categories_than_there_are():
-    for novel in (2, 5):
-        assert 0.3 < novel_acc(blobs(), replace(QUICK, novel=novel)) < 1
+    assert 0.3 < novel_acc(blobs(), replace(QUICK, novel=2)) < 1
+    assert novel_acc(blobs(), replace(QUICK, novel=5)) > 0.3  # two of them may stay empty
 
 
 def test_a_collapse_is_seen_and_said():

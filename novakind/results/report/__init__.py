@@ -46,7 +46,8 @@ def write_report(run: Path, shown: Display) -> Path:
 
 def draw_report(run: Path, collection: Collection) -> Path:
     """The page of a run, with its items as their kind of data shows them."""
-    return write_report(run, collection.modality.display(lambda number: np.asarray(collection.items[number])))
+    shown = collection.before or collection
+    return write_report(run, shown.modality.display(lambda number: np.asarray(shown.items[number])))
 
 
 def draw_again(run: Path) -> Path:
@@ -56,7 +57,7 @@ def draw_again(run: Path) -> Path:
     reason = "the data have changed since the run"
     try:
         with Reporter() as report:
-            collection, _ = gather(folder.source(), run / "store", settings["val"], report.decoding)
+            collection, _ = gather(folder.source(), run / "store", settings["val"], report.decoding, report.embedding)
         if collection.digest() == settings["data"]["digest"]:
             return draw_report(run, collection)
     except UserError as error:

@@ -20,7 +20,8 @@ from novakind.results.report.layout import sample
 SHOWN = 400  # signs of a text
 WORDS = 8  # of a category
 TIMES = 2
-READ = 20_000  # texts that the words are counted in, as many of each category where it has enough
+READ = 20_000  # texts that words are counted in, as many of each category where it has enough
+SIGNS = 5_000_000  # of all these texts together
 
 # Thai to Burmese, Khmer, Japanese and Chinese: scripts without spaces between words
 DENSE = (
@@ -52,8 +53,10 @@ def short(text: str) -> str:
 def distinctive(texts: Texts, category: Int[np.ndarray, " items"]) -> dict[int, list[str]]:
     """The words that stand out in each category, the most telling first: see `weigh`."""
     counts: dict[int, Counter[str]] = {}
-    for item in sample(category, READ).tolist():
-        counts.setdefault(int(category[item]), Counter()).update(words_of(read(texts, item)))
+    chosen = sample(category, READ).tolist()
+    for item in chosen:
+        beginning = read(texts, item)[: SIGNS // len(chosen)]
+        counts.setdefault(int(category[item]), Counter()).update(words_of(beginning))
     return {number: best for number, best in weigh(counts).items() if best}
 
 
@@ -83,10 +86,9 @@ def weigh(counts: dict[int, Counter[str]]) -> dict[int, list[str]]:
 
 def words_of(text: str) -> list[str]:
     """Words in lower case, in any script; single letters are left out, and dense scripts give pairs of signs."""
-    plain, dense, sign = patterns()
+    pattern, dense, sign = patterns()
     found = []
-    for match in plain.finditer(unicodedata.normalize("NFC", text).lower()):
-        word = match[0]
+    for word in pattern.findall(unicodedata.normalize("NFC", text).lower()):
         if dense.match(word):
             signs = sign.findall(word)
             found += ["".join(pair) for pair in pairwise(signs)] if len(signs) > 1 else signs
@@ -101,9 +103,9 @@ def patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
     Vowels of Indian scripts and accents may be marks, which `\\w` leaves out, and are never a word's beginning.
     """
-    points = (chr(point) for point in range(0x300, 0x20000))
+    points = (chr(point) for point in range(0x300, 0x10000))  # rarer ones would make a search slow
     marks = "".join(re.escape(sign) for sign in points if unicodedata.category(sign).startswith("M"))
     joined = rf"[{marks}\u200c\u200d]"
     letter = rf"(?:(?![{DENSE}])\w{joined}*)"
-    plain = rf"(?:[{DENSE}]{joined}*)+|{letter}+(?:['’]{letter}+)*"
-    return re.compile(plain), re.compile(f"[{DENSE}]"), re.compile(rf".{joined}*", re.DOTALL)
+    word = rf"(?:[{DENSE}]{joined}*)+|{letter}+(?:['’]{letter}+)*"
+    return re.compile(word), re.compile(f"[{DENSE}]"), re.compile(rf".{joined}*", re.DOTALL)

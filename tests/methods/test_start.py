@@ -1,0 +1,130 @@
+"""A start from clusters: labeled items stay where they belong, novel classes are where k-means finds them."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import make_blobs
+
+from novakind.methods.protocol import Embedded
+from novakind.methods.start import leading_axes, place, semi_supervised, spread_out, squared_distances, unit
+from novakind.modality.features import Features
+from novakind.model import Card, Model, predict
+from novakind.objective.metrics import scores
+from novakind.objective.prior import Prior
+
+
+def clouds(known: int = 3, novel: int = 3, mixed: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Unit vectors, their labels and their true classes; half of the known ones are unlabeled where `mixed`."""
+    rows, truth = make_blobs(600, 16, centers=known + novel, cluster_std=1.5, random_state=1)
+    labels = np.where((truth < known) & ((np.arange(600) % 2 == 0) | (not mixed)), truth, -1)
+    return unit(rows.astype(np.float32)), labels, truth
+
+
+def model_for(rows: np.ndarray, dim: int, classes: int = 6) -> Model:
+    torch.manual_seed(0)
+    names = tuple(f"c{number}" for number in range(classes))
+    plain = Features((0.0,) * rows.shape[1], (1.0,) * rows.shape[1])
+    return Model(Card("flat", "prototype", dim, 0.1, 3, names, plain.settings())).eval()
+
+
+def embedding(model: Model, rows: np.ndarray, labels: np.ndarray) -> Callable[[], Embedded]:
+    return lambda: Embedded(predict(model, rows)[0], labels, np.arange(len(rows)))
+
+
+@pytest.mark.parametrize("dim", [16, 20, 8])
+@pytest.mark.parametrize("mixed", [0.0, 0.3])
+def test_untrained_it_tells_the_classes_apart(dim, mixed):
+    rows, labels, truth = clouds(mixed=mixed > 0)
+    model = model_for(rows, dim)
+    place(model, embedding(model, rows, labels), Prior.uniform(3, 3, mixed), 0)
+    prototypes = model.head.prototypes
+    torch.testing.assert_close(prototypes.norm(dim=1), torch.ones(6))
+    _, logp = predict(model, rows)
+    found = scores(truth, logp, 3, "test")
+    assert found["novel_acc/test/agnostic"] > 0.95
+    assert found["known_acc/test/agnostic"] > 0.95
+
+
+def test_as_wide_as_the_items_the_embedding_is_the_identity():
+    rows, labels, _ = clouds()
+    for dim in (16, 20):
+        model = model_for(rows, dim)
+        place(model, embedding(model, rows, labels), Prior.uniform(3, 3), 0)
+        found, _ = predict(model, rows)
+        np.testing.assert_allclose(found[:, :16], rows, atol=1e-6)
+        assert not found[:, 16:].any()
+
+
+def test_known_prototypes_are_the_means_of_their_classes():
+    rows, labels, _ = clouds()
+    model = model_for(rows, 16)
+    place(model, embedding(model, rows, labels), Prior.uniform(3, 3), 0)
+    means = unit(np.stack([rows[labels == number].mean(0) for number in range(3)]))
+    np.testing.assert_allclose(model.head.prototypes[:3].numpy(), means, atol=1e-5)
+
+
+def test_the_same_seed_gives_the_same_start():
+    rows, labels, _ = clouds(mixed=True)
+    for mixed in (0.0, 0.3):
+        twins = [model_for(rows, 8) for _ in range(2)]
+        for twin in twins:
+            place(twin, embedding(twin, rows, labels), Prior.uniform(3, 3, mixed), 5)
+        assert torch.equal(twins[0].head.prototypes, twins[1].head.prototypes)
+
+
+def test_leading_axes_hold_most_of_the_length():
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    rows = (rng.normal(size=(500, 6)) * (9, 5, 1, 0.1, 0.1, 0.1) @ turn).astype(np.float32)
+    axes = leading_axes(rows, 2)
+    np.testing.assert_allclose(axes @ axes.T, np.eye(2), atol=1e-5)
+    np.testing.assert_allclose(np.abs(axes @ turn[:2].T), np.eye(2), atol=0.1)
+    assert np.square(rows @ axes.T).sum() > 0.98 * np.square(rows).sum()
+    np.testing.assert_array_equal(leading_axes(rows, 6), np.eye(6))
+    np.testing.assert_array_equal(leading_axes(rows, 8), np.eye(8, 6))
+
+
+def test_labeled_items_stay_in_their_class():
+    """Two labeled classes whose items lie on each other: nothing but the labels keeps their centres where they are."""
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(size=(200, 4)), 20 + rng.normal(size=(50, 4))])
+    labels = np.concatenate([np.arange(200) % 2, np.full(50, -1)])
+    centres = semi_supervised(rows, labels, Prior.uniform(2, 1, 0.1), 0)
+    for number in range(2):
+        np.testing.assert_allclose(centres[number], rows[labels == number].mean(0))
+    np.testing.assert_allclose(centres[2], rows[200:].mean(0))
+
+
+def test_unlabeled_items_of_known_classes_move_their_centres():
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([[[0.0, 0.0]], 0.5 + 0.1 * rng.normal(size=(40, 2)), 9 + 0.1 * rng.normal(size=(40, 2))])
+    labels = np.concatenate([[0], np.full(80, -1)])
+    centres = semi_supervised(rows, labels, Prior.uniform(1, 1, 0.5), 0)
+    np.testing.assert_allclose(centres, [rows[:41].mean(0), rows[41:].mean(0)])
+
+
+def test_new_centres_are_far_from_the_known_ones():
+    known = np.zeros((1, 2))
+    free = np.concatenate([np.zeros((50, 2)), np.full((50, 2), 7.0)])
+    for seed in range(20):
+        np.testing.assert_array_equal(spread_out(known, free, 1, np.random.default_rng(seed))[1], [7, 7])
+    assert spread_out(known, np.zeros((5, 2)), 3, np.random.default_rng(0)).shape == (4, 2)  # all items are alike
+
+
+def test_distances_are_squared_and_never_negative():
+    rng = np.random.default_rng(0)
+    rows, centres = rng.normal(size=(30, 5)) + 1e4, rng.normal(size=(4, 5))
+    found = squared_distances(rows, centres)
+    np.testing.assert_allclose(found, ((rows[:, None] - centres[None]) ** 2).sum(2), rtol=1e-6)
+    assert (squared_distances(rows, rows) >= 0).all()
+    np.testing.assert_array_equal(unit(np.zeros((2, 3))), np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("mixed", [0.0, 0.3])
+def test_fewer_distinct_items_than_categories_make_no_noise(mixed):
+    rows, labels = np.ones((60, 4), np.float32) / 2, np.where(np.arange(60) < 30, np.arange(60) % 3, -1)
+    model = model_for(rows, 4)
+    place(model, embedding(model, rows, labels), Prior.uniform(3, 3, mixed), 0)
+    assert model.head.prototypes.isfinite().all()
