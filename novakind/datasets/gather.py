@@ -68,7 +68,7 @@ def gather(source: Source, store: Path, val: float, watch: Watch, embedding: Wat
     """Load, hide, impose, unlabel, divide; then a frozen encoder, where there is one, turns the items into vectors."""
     check_there(source)
     source = placed(source)
-    origin = origin_of(source.published["name"]) if source.published else None
+    origin = origin_of(source.published["name"]) if source.published.get("name") else None
     by_name = is_named(source.data, source.root)
     if by_name:
         collection = DATASETS[source.data].load(source.root, source.reading, watch)

@@ -113,8 +113,10 @@ def describe(collection: Collection, source: Source, config: Config, path: Path,
     if collection.skipped:
         first = collection.skipped[0]
         report.say(f"skipped {len(collection.skipped)} unreadable files, e.g. {first[0]} ({first[1]}): see skipped.csv")
-    if source.published:
+    if source.published.get("name"):
         trained = {"partly": "of which the last layers are trained", "whole": "which is trained as a whole"}
         how = "which stays as it is" if source.published["frozen"] else trained[config.tune]
         why = f", since {source.published['why']}" if source.published["why"] else ""
         report.say(f"the items are seen by {source.published['name']}, {how}{why}")
+    elif source.published.get("why"):
+        report.say(f"a network learns from scratch, since {source.published['why']}")
