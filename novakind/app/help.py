@@ -30,6 +30,10 @@ DATA is one of
 The options that matter most
   --novel 5            how many new categories to look for
   --prior 1/2,1/4,1/4  their shares, if you know them; by default all are equally large
+  --known-share 0.5    this share of the unlabeled items is of known classes; by default none
+  --encoder NAME       a published encoder to start from, such as efficientnet-lite2, minilm or hf:FOLDER; by default
+                       photographs and texts have one, if it is installed; convnet learns pictures from scratch
+  --tune partly        train its last layers too, or with whole all of it; by default it stays as it is
   --preset glyphs      for digits, letters and symbols, which must not be mirrored
   --window 3s          cut recordings into windows of this length (with --hop 1.5s, --rate 50)
   --no-motion          for videos that are told apart by what they show; by default what moves in them counts

@@ -139,7 +139,8 @@ def test_every_option_in_the_short_help_exists():
         if word.strip("(").startswith("--") and word not in ("--help-all", "--to")
     ]
     values = {"--novel": "5", "--prior": "uniform", "--preset": "glyphs", "--out": "x", "--epochs": "1", "--seed": "1"}
-    values |= {"--truth": "t.csv", "--window": "3s", "--hop": "1.5s", "--rate": "50"}
+    values |= {"--truth": "t.csv", "--window": "3s", "--hop": "1.5s", "--rate": "50", "--known-share": "0.5"}
+    values |= {"--encoder": "convnet", "--tune": "partly"}
     line = [part for word in dict.fromkeys(words) for part in (word, *([values[word]] if word in values else []))]
     given = read_words(["data", *line], VERBS["discover"].known())
     assert (given.plain, given.options["novel"], given.options["motion"]) == (["data"], "5", False)
