@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from novakind import __version__
 from novakind.app.demo import run_demo
-from novakind.app.discover import assemble, every_setting, run_folder
+from novakind.app.discover import assemble, every_setting, in_files, run_folder
 from novakind.app.help import COMPARE_HELP, DISCOVER_HELP, every_option, help_of, overview
 from novakind.app.options import Words, build, parsed, read_words
 from novakind.compare.plan import DEFAULT_METHODS, run_compare
@@ -139,7 +139,8 @@ def discover(plain: list[str], words: Words) -> None:
             where = {"train": "items trained on", "val": "validation items", "test": tested(results["split"])}[split]
             print(f"{what + ', ' + where:54} {100 * value:5.1f} %   {name}")
     print(f"look at it: {path / 'report.html'}  (opens in a browser)")
-    print(f"export it:  novakind export {shlex.quote(str(path))} --out {shlex.quote(f'sorted-{path.name}')}")
+    ending = "" if in_files(source) else ".csv"  # what is no file cannot be sorted into folders
+    print(f"export it:  novakind export {shlex.quote(str(path))} --out {shlex.quote(f'sorted-{path.name}{ending}')}")
 
 
 def tested(split: str) -> str:

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from novakind.config import Config, starting, starting_reading
+from novakind.data.arrays import holds_arrays
 from novakind.data.choice import choose
+from novakind.data.manifest import has_texts
 from novakind.data.paths import list_items
 from novakind.data.source import Source
 from novakind.datasets import DATASETS, is_named
@@ -93,6 +95,12 @@ def assemble(
     if source.published.get("name") and learnt is kind:
         config = replace(config, encoder=source.published["name"], tune="whole" if config.tune == "whole" else "partly")
     return replace(source, reading=reading), config
+
+
+def in_files(source: Source) -> bool:
+    """Whether the items are files, and not rows of arrays or tables."""
+    given = Path(source.data)
+    return not is_named(source.data, source.root) and not holds_arrays(given) and not has_texts(given)
 
 
 def published_for(
