@@ -8,10 +8,9 @@ from functools import partial
 from typing import Any
 
 from experiments.pretrained.cases import Asked, Case, Table, always
-from experiments.pretrained.pictures import ENCODER
 from experiments.pretrained.reduced import offer_part, per_class
 
-SIZE = 224
+ENCODER, SIZE = "efficientnet-lite0", 224
 DIVISIONS: dict[str, dict[str, Any]] = {
     "first five known": {"known": "5"},
     **{f"five drawn by {seed} known": {"known": "random:5", "split_seed": seed} for seed in range(3)},
