@@ -10,7 +10,8 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-?inf|nan|True|False|No
 HELP = ("novakind discover --help-all", "the fields of novakind.config.Config")
 OWN = {"novel": "n_novel", "seed": "random_state", "epochs": "epochs", "prior": "prior", "encoder": "encoder"}
 OWN |= {"preset": "preset"}
-WORDED = ("prior", "encoder", "encoder_weights", "preset", "device", "method", "pair", "head", "steps", "optim.name")
+WORDED = ("prior", "encoder", "encoder_weights", "tune", "preset", "device", "method", "pair", "head", "start", "steps")
+WORDED += ("optim.name",)
 
 
 class UserError(ValueError):

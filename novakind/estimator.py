@@ -200,7 +200,8 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             raise UserError(f"encoder={self.encoder!r} is no encoder: give a name or an nn.Module")
         given = check_settings(self.settings)
         tune = str(given.get("tune", "auto"))
-        if isinstance(self.encoder, nn.Module) or (self.encoder == "auto" and self.preset != "auto" and kind.trainable):
+        as_published = self.encoder == tune == "auto" and self.preset != "auto" and kind.trainable
+        if isinstance(self.encoder, nn.Module) or as_published:
             return {}
         return choose(kind, self.encoder, tune, lambda: X)
 

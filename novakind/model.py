@@ -103,6 +103,13 @@ class Model(nn.Module):
     def device(self) -> torch.device:
         return self.embed.weight.device
 
+    def replace_encoder(self, name: str, encoder: Any) -> None:
+        """Put another encoder in place of the present one, and an untrained embedding behind it."""
+        device = self.device
+        self.card = replace(self.card, encoder=name, origin=None)
+        self.encoder, self.frozen = encoder.to(device), frozen_parts(encoder)
+        self.embed = nn.Linear(encoder.dim, self.card.dim).to(device)
+
     def replace_head(self, name: str) -> nn.Module:
         """Put an untrained head of another kind in place of the present one."""
         self.card = replace(self.card, head=name)

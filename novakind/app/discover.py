@@ -107,14 +107,15 @@ def published_for(
     source: Source, kind: Kind, preset: str, options: Mapping[str, Any], parse: Callable[[Setting, Any], Any]
 ) -> dict[str, Any]:
     """The published encoder that looks at the items, or none; a preset and a data set by name are as they were
-    published, with a network that learns from scratch, unless an encoder is named."""
+    published, with a network that learns from scratch, unless an encoder is named, or how to train one."""
     every = settings_of(Config)
     encoder, tune = (
         parse(every[name], options[name]) if name in options else every[name].default for name in ("encoder", "tune")
     )
     every["tune"].check(tune)
-    if encoder == "auto" and (preset != "auto" or is_named(source.data, source.root)):
-        return choose(kind, encoder, tune, list) if not kind.trainable or tune != "auto" else {}
+    as_published = preset != "auto" or is_named(source.data, source.root)
+    if encoder == tune == "auto" and as_published and kind.trainable:
+        return {}
     given, listing = Path(source.data), None
     if given.exists() and not is_named(source.data, source.root):
         listing = list_items(given)

@@ -9,12 +9,11 @@ Then centres, as for supervised features: the means of the known classes, and k-
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from novakind.config import Config
 from novakind.encoders.flat import Flat
@@ -34,9 +33,7 @@ class Kmeans(Method):
         return (Stage("kmeans", 0),)
 
     def begin(self, model: Model, stage: Stage) -> None:
-        device, encoder = model.device, Flat(seen_shape(model.modality))
-        model.card = replace(model.card, encoder="flat")
-        model.encoder, model.embed = encoder, nn.Linear(encoder.dim, model.card.dim).to(device)
+        model.replace_encoder("flat", Flat(seen_shape(model.modality)))
 
     def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
         return {}

@@ -159,7 +159,9 @@ class Image:
         files = isinstance(some, Sequence)
         pictures = list(glance(some)) if files else [as_picture(each) for each in some[:GLANCE]]
         sides = [min(picture.size) for picture in pictures]
-        if not sides or np.median(sides) < PHOTOGRAPH:
+        if not sides:
+            return "", "no picture could be looked at"
+        if np.median(sides) < PHOTOGRAPH:
             return "", f"the pictures are smaller than {PHOTOGRAPH} pixels"
         if np.median([colour(picture) for picture in pictures]) < COLOURED:
             return "", "the pictures have no colour"

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from small import shapes_folder
+from small import photos_folder, shapes_folder
 
 from novakind.app.cli import main
+from novakind.training import loop
 
-DISCOVER = "discover shapes --novel 2 --preset glyphs --batch 40 --quiet"
+SHAPES = "shapes --preset glyphs --batch 40"
+PHOTOS = "photos --encoder efficientnet-lite0 --size 32 --batch 20"
 FORKS = multiprocessing.get_context("forkserver")  # what every run imports takes seconds: it is imported once for all
 FORKS.set_forkserver_preload(["novakind.app.cli", "torch._dynamo", "sklearn.cluster", "sklearn.manifold"])
 
@@ -25,14 +27,16 @@ FORKS.set_forkserver_preload(["novakind.app.cli", "torch._dynamo", "sklearn.clus
 def folder(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("killed")
     shapes_folder(root / "shapes")
+    photos_folder(root / "photos")
     return root
 
 
 def command(folder: Path, out: str, options: str) -> None:
     """What the process does, in which nothing but imports has happened before."""
     torch.set_num_threads(1)
+    loop.choose_epochs = lambda steps, clustered: 3  # of the frozen start, which no option shortens
     os.chdir(folder)
-    sys.exit(main([*DISCOVER.split(), *options.split(), "--out", out]))
+    sys.exit(main(["discover", *options.split(), "--novel", "2", "--quiet", "--out", out]))
 
 
 def run(folder: Path, out: str, options: str) -> None:
@@ -69,7 +73,7 @@ def assert_same(whole: Path, killed: Path) -> None:
 
 
 def test_killed_three_times_it_ends_with_the_same_bytes(folder):
-    options = "--epochs 60"
+    options = f"{SHAPES} --epochs 60"
     run(folder, "whole", options)
     log = (folder / "whole" / "metrics.jsonl").read_text().splitlines()
     duration = sum(json.loads(line)["seconds"] for line in log)
@@ -91,7 +95,7 @@ def test_killed_three_times_it_ends_with_the_same_bytes(folder):
     ],
 )
 def test_killed_in_each_stage_it_ends_with_the_same_bytes(folder, method, names):
-    options = f"--method {method} --epochs 40"
+    options = f"{SHAPES} --method {method} --epochs 40"
     whole, killed = f"{method}-whole", f"{method}-killed"
     run(folder, whole, options)
     assert list(dict.fromkeys(stages(folder / whole))) == names
@@ -100,3 +104,13 @@ def test_killed_in_each_stage_it_ends_with_the_same_bytes(folder, method, names)
         assert stages(folder / killed)[-1] == name
     run(folder, killed, options)
     assert_same(folder / whole, folder / killed)
+
+
+@pytest.mark.parametrize(("tune", "epochs"), [("frozen", 100), ("partly", 6)])
+def test_behind_a_published_encoder_it_ends_with_the_same_bytes(folder, tune, epochs):
+    options = f"{PHOTOS} --tune {tune} --epochs {epochs}"
+    run(folder, f"{tune}-whole", options)
+    for more in (1, 2):
+        kill(folder, f"{tune}-killed", options, lambda done, more=more: len(done) >= more)
+    run(folder, f"{tune}-killed", options)
+    assert_same(folder / f"{tune}-whole", folder / f"{tune}-killed")

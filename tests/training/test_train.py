@@ -37,6 +37,21 @@ def test_finds_novel_blobs():
     assert novel_acc(blobs(), QUICK) > 0.95
 
 
+def test_known_classes_among_the_unlabeled_are_recognised_where_they_are_expected():
+    whole = blobs()
+    some = np.arange(len(whole)) % 2 == 0
+    mixed = replace(whole, labels=np.where(some, whole.labels, -1))
+    known = (mixed.labels < 0) & (whole.truth < 3)
+    split = part(mixed, 0.1, 0.0)
+    config = replace(starting(type(whole.modality)), novel=3, batch=64, epochs=5)
+    right = []
+    for share in (0.0, 1 / 3):
+        model, _, _ = fit(mixed, split, replace(config, known_share=share))
+        found = predict(model, whole.items)[1].argmax(1)
+        right.append((found[known] == whole.truth[known]).mean())
+    assert right[1] > max(0.95, right[0])
+
+
 def filmed(classes: int = 6, known: int = 3, moments: int = 60) -> Collection:
     """Moments of each class seen by two cameras, whose pictures share nothing but the moment."""
     rng = np.random.default_rng(0)
