@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,9 @@ from PIL import Image as Pillow
 from PIL import ImageOps
 from torch import Tensor
 
-from novakind.errors import UnreadableError, UserError
+from novakind.errors import UserError
 from novakind.modality.display import Pictures
+from novakind.modality.opening import GLANCE, colour, glance, open_rgb
 from novakind.modality.paper import PAPER
 from novakind.modality.pixels import (
     ImageViews,
@@ -34,7 +34,6 @@ from novakind.settings import Pixels, check
 
 MEASURED = 2**25  # numbers, 128 MB
 FROM_SCRATCH = 64  # pixels
-GLANCE = 50  # pictures tell what the others are
 PHOTOGRAPH, COLOURED = 64, 0.03  # pixels, and the distance of tones, from which pictures are taken for photographs
 MIRRORED = "--flips predicts an item and its mirror image alike, but --no-views.flip keeps them apart: give --no-flips"
 
@@ -156,8 +155,7 @@ class Image:
     @classmethod
     def suggested(cls, some: Sequence[Path] | np.ndarray) -> tuple[str, str]:
         """EfficientNet-Lite0 for photographs, which most pictures of some size and in colour are."""
-        files = isinstance(some, Sequence)
-        pictures = list(glance(some)) if files else [as_picture(each) for each in some[:GLANCE]]
+        pictures = list(glance(some)) if isinstance(some, Sequence) else as_pictures(some[:GLANCE])
         sides = [min(picture.size) for picture in pictures]
         if not sides:
             return "", "no picture could be looked at"
@@ -251,51 +249,7 @@ class Image:
         return {"kind": self.kind, **asdict(self)}
 
 
-def glance(files: Sequence[Path]) -> Iterator[Pillow.Image]:
-    """Some of the pictures, those that can be read."""
-    for file in files[:: max(1, len(files) // GLANCE)]:
-        try:
-            yield open_rgb(file)
-        except (UnreadableError, OSError, Pillow.DecompressionBombError):
-            continue
-
-
-def as_picture(tones: np.ndarray) -> Pillow.Image:
-    """An array of H x W, H x W x 1 or H x W x 3 tones in RGB."""
-    return Pillow.fromarray(tones.reshape(*tones.shape[:2], -1).repeat(3 // max(1, tones[0, 0].size), axis=2))
-
-
-def colour(picture: Pillow.Image) -> float:
-    """How far the three tones of a picture's points lie apart, from 0 to 1."""
-    tones = np.asarray(picture.convert("RGB").resize((32, 32)), dtype=np.float32) / 255
-    return float((tones.max(2) - tones.min(2)).mean())
-
-
-def open_rgb(path: Path, side: int = 512) -> Pillow.Image:
-    """The picture as a person sees it: turned by its EXIF tag, 16-bit tones scaled, transparency laid on white."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow warns of odd metadata in files that it reads well
-            with Pillow.open(path) as file:
-                file.draft("RGB", (side, side))  # large JPEGs decode at a fraction of their size
-                picture = ImageOps.exif_transpose(file)
-                if picture.mode.startswith(("I", "F")):
-                    return from_deep(picture).convert("RGB")
-                if picture.has_transparency_data:
-                    picture = picture.convert("RGBA")
-                    return Pillow.alpha_composite(Pillow.new("RGBA", picture.size, "white"), picture).convert("RGB")
-                return picture.convert("RGB")
-    except Pillow.UnidentifiedImageError:
-        raise UnreadableError("empty file" if path.stat().st_size == 0 else "not an image") from None
-    except Exception as error:  # decoders of damaged files raise almost anything
-        raise UnreadableError(f"{type(error).__name__}: {error}".replace("\n", " ")) from None
-
-
-def from_deep(picture: Pillow.Image) -> Pillow.Image:
-    """16-bit, 32-bit and float pictures as 8-bit grey: 16-bit by its full range, others stretched to theirs."""
-    tones = np.asarray(picture, dtype=np.float64)
-    valid = np.isfinite(tones)  # float pictures mark missing pixels with NaN
-    low, high = tones[valid].min(), tones[valid].max()
-    if picture.mode != "F" and 255 < high <= 65535:
-        low, high = 0.0, 65535.0
-    return Pillow.fromarray(np.uint8(255 * (np.where(valid, tones, low) - low) / max(high - low, 1e-12)))
+def as_pictures(X: np.ndarray) -> list[Pillow.Image]:
+    """The pictures of an array, none where it holds something else."""
+    found = Image.from_array(X, ImageReading()) if X.size else None
+    return [Pillow.fromarray(row.transpose(1, 2, 0)) for row in found[0]] if found else []

