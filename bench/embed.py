@@ -66,7 +66,9 @@ def main() -> None:
 def embed_piece(files: list[Path], modality: Image, origin, store: Path) -> None:
     """As a run does it."""
     names = [str(file) for file in files]
-    collection = from_files("bench", Listing(Path(), names, [""] * len(names)), modality, store, lambda *_: None)
+    collection = from_files(
+        "bench", Listing(Path(), names, [""] * len(names)), modality, store, lambda *_: None, measured=False
+    )
     embed(collection, origin, lambda *_: None)
 
 

@@ -42,10 +42,14 @@ def load(
         return replace(from_arrays(X, y, given.stem, reading, listing.names), skipped=listing.skipped)
     kind = kind or kind_of_files(listing.files)
     name = given.resolve().name if given.is_dir() else given.stem
-    return from_files(name, listing, kind.survey(listing.files, reading or kind.Reading(), origin), store, watch)
+    modality = kind.survey(listing.files, reading or kind.Reading(), origin)
+    return from_files(name, listing, modality, store, watch, measured=origin is None)
 
 
-def from_files(name: str, listing: Listing, modality: Modality, store: Path, watch: Watch) -> Collection:
+def from_files(
+    name: str, listing: Listing, modality: Modality, store: Path, watch: Watch, measured: bool = True
+) -> Collection:
+    """The files decoded, and normalised as they measure; not where a published encoder has its own idea of that."""
     stored = decode(listing.files, listing.names, store, modality, watch)
     if not stored.kept:
         raise UserError(
@@ -66,7 +70,7 @@ def from_files(name: str, listing: Listing, modality: Modality, store: Path, wat
         stored.rows,
         numbers,
         classes,
-        modality.fitted(stored.rows),
+        modality.fitted(stored.rows) if measured else modality,
         tuple(names),
         numbers,
         classes,
