@@ -63,7 +63,9 @@ def as_shares(prior: Any) -> str:
     try:
         return ",".join(repr(float(share)) for share in prior)
     except (TypeError, ValueError):
-        raise UserError(f'prior={prior!r} is no prior: give "uniform", or shares such as (0.5, 0.25, 0.25)') from None
+        raise UserError(
+            f'prior={prior!r} is no prior: give "auto", "uniform", or shares such as (0.5, 0.25, 0.25)'
+        ) from None
 
 
 def as_array(X: Any) -> np.ndarray:

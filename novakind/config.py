@@ -36,7 +36,7 @@ class Objective:
     var: Weight = 1.0
     """The covariance of predictions equals the prior's (eq. 17)."""
     var_diagonal: Weight = 0.0
-    """As var, but the diagonal alone."""
+    """The authors' form of var: the variance of each novel class alone, squared error."""
     novel_entropy: Weight = 0.0
     """Entropy among the novel classes alone."""
     novel_mass: Weight = 0.0
@@ -49,8 +49,8 @@ class Objective:
     """s of the targets in swapped_sharpened: 1 leaves them as they are, 0.1 makes them nearly one-hot."""
     soft_start: Share = 0.0
     """Share of the training during which that s falls from 1 to its value, so that clusters are not fixed too early."""
-    novel_temperature: Positive = 0.05
-    """Temperature of novel_entropy."""
+    novel_temperature: Positive = 0.5
+    """Temperature of novel_entropy, on top of that of the head: with tau 0.1 it is the authors' 0.05 of the cosine."""
     weighting: Literal["fixed", "ramp", "adaptive"] = "fixed"
     """Weights over time: fixed; ramp: entropy and consistency terms rise from 0; adaptive: dynamic weight averaging,
     where a term on unlabeled items that falls more slowly than the others gains weight."""
@@ -91,11 +91,18 @@ class Config:
     """All settings of a run but its data."""
 
     novel: Annotated[int, Range(0, 100_000)] = 0
-    """How many new categories to look for."""
+    """How many new categories to look for: a number, limits such as 3-20, or auto, which is the default; it is found by
+    counting known classes in the same way. 0: not given."""
+    between: str = ""
+    """Limits of that number where it is not given, such as 3-20, or auto; what --novel 3-20 and --novel auto set."""
     prior: str = "uniform"
-    """How unlabeled items spread over the new categories: uniform, or shares such as 1/2,1/4,1/4."""
+    """How unlabeled items spread over the new categories: uniform, shares such as 1/2,1/4,1/4, or auto: as clusters at
+    the start say, uniform where there are none."""
     known_share: BelowOne = 0.0
-    """Share of the unlabeled items that are of known classes; 0, as in the paper, has none among them."""
+    """Share of the unlabeled items that are of known classes, if you know it."""
+    mixed: Literal["", "auto", "yes", "no"] = ""
+    """Whether there are any, if that share is not given: no, as in the paper; yes or auto: how many is estimated. The
+    default is auto, but no in benchmarks that hide classes, and where a network learns from scratch."""
     method: str = "ours"
     """Which method: ours (the paper's), or one to compare it with: uno, uno-direct, iic, autonovel, dtc, kcl, mcl,
     nev, spacing, supcon, supervised, kmeans; oracle is the upper bound that knows all classes."""
@@ -103,8 +110,12 @@ class Config:
     """Passes over the unlabeled items; 0 chooses by the amount of data."""
     minutes: Annotated[float, Range(0, 100_000)] = 0.0
     """Train for about so long: the epochs that fit are found by timing some steps; 0 leaves it to --epochs."""
+    work: Annotated[float, Range(0, 1e12)] = 0.0
+    """Train for so much work, in 10^12 operations of forward and backward passes, counted in some steps of each stage;
+    0 leaves it to --epochs and --minutes. What compare gives every method alike."""
     batch: Annotated[int, Range(2, 1_000_000)] = 256
-    """Unlabeled items in a step, at least ten times the number of new categories."""
+    """Unlabeled items in a step. Where that is below ten times the number of new categories, a step has ten times as
+    many, and so many are in memory at once."""
     seed: Seed = 0
     """Another seed gives another, equally valid run."""
     encoder: str = "auto"
@@ -119,11 +130,16 @@ class Config:
     """prototype: fixed random directions on the sphere; linear: a learnt classifier."""
     dim: Annotated[int, Range(0, 65_536)] = 128
     """Width of the embedding; 0: that of what the encoder gives, at most 256."""
-    start: Literal["random", "clusters"] = "random"
+    start: Literal["random", "clusters", "earlier"] = "random"
     """Where ours puts the prototypes: random: anywhere; clusters: known classes at their means, new categories where
-    k-means finds them, for items that are good vectors from the start."""
+    k-means finds them, for items that are good vectors from the start; earlier, as --after does: where they were."""
     heads: Annotated[int, Range(1, 64)] = 1
     """So many heads learn side by side in ours, each with an embedding of its own; the one that loses least is kept."""
+    pretraining: Annotated[float, Range(0, 10)] = 1.0
+    """Factor on the share of the epochs that a method of several stages spends before it looks for new categories."""
+    overclustering: Annotated[int, Range(0, 1000)] = 0
+    """How many times finer the categories of the second set of heads are in uno and iic; 0, as published: 10 for up to
+    ten new categories (CIFAR-10), else 3."""
     tau: Positive = 0.1
     """Temperature of the prototypes; 1 / tau is the concentration of each class."""
     steps: Literal["joint", "alternating"] = "joint"
@@ -138,8 +154,8 @@ class Config:
     ema: BelowOne = 0.0
     """Decay, by step, of the running average of the weights that is evaluated and kept (it forgets faster in the first
     steps); 0 keeps the last weights."""
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    """auto takes a GPU where there is one."""
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    """auto takes a GPU (cuda) where there is one; mps is Apple's."""
     objective: Objective = field(default_factory=Objective)
     optim: Optim = field(default_factory=Optim)
     views: Any = None
@@ -150,8 +166,8 @@ class Config:
 
     @property
     def clustered(self) -> bool:
-        """Whether prototypes start where clustering puts them; a learnt classifier has none."""
-        return self.start == "clusters" and self.head == "prototype"
+        """Whether ours starts its prototypes where clustering puts them; a learnt classifier has none."""
+        return self.method == "ours" and self.start == "clusters" and self.head == "prototype"
 
 
 def starting(kind: Kind, preset: str = "auto") -> Config:

@@ -11,11 +11,15 @@ HELP = ("novakind discover --help-all", "the fields of novakind.config.Config")
 OWN = {"novel": "n_novel", "seed": "random_state", "epochs": "epochs", "prior": "prior", "encoder": "encoder"}
 OWN |= {"preset": "preset"}
 WORDED = ("prior", "encoder", "encoder_weights", "tune", "preset", "device", "method", "pair", "head", "start", "steps")
-WORDED += ("optim.name",)
+WORDED += ("optim.name", "mixed")
 
 
 class UserError(ValueError):
     """One sentence that names the value, the rule and the fix; the command line prints it and exits with 2."""
+
+
+class LostError(UserError):
+    """Another process of the same training has ended: said by every one that is left, as the first may be gone."""
 
 
 class UnreadableError(Exception):
@@ -38,7 +42,7 @@ def _as_argument(of_function: bool, found: re.Match[str]) -> str:
         return _spelled(of_function, name.removeprefix("no_"), "False") + rest
     if NUMBER.fullmatch(value) or value[:1] == "'":
         rest = ""
-    elif value and name in WORDED:
+    elif value and (name in WORDED or (name == "novel" and value != "asks")):
         value, rest = f'"{value}"', ""
     else:  # the next word of the sentence
         value = ""

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from novakind import encoders
 from novakind.encoders.front import Front, blank_of, front_from, origin_from
-from novakind.errors import UserError
+from novakind.errors import UnreadableError, UserError
+from novakind.given import MEGABYTE, read_whole
 from novakind.modality import Modality, from_settings
-from novakind.objective.heads import HEADS
+from novakind.objective.heads import HEADS, JoinedHead
+from novakind.settings import Positive, Range
+from novakind.structure import misfit_fields, misfit_table
 
 CUSTOM = "custom"
+LARGEST = 16 * 1024 * MEGABYTE  # of a file of weights
+AWARE = "aware"  # in `extra`: a head of novel classes alone, whose answers are the task-aware ones
 
 
 @dataclass(frozen=True)
@@ -30,9 +36,9 @@ class Card:
 
     encoder: str
     head: str
-    dim: int
-    tau: float
-    known: int
+    dim: Annotated[int, Range(1, 65_536)]
+    tau: Positive
+    known: Annotated[int, Range(0, 2**31)]
     categories: tuple[str, ...]
     """Names of all K categories: the known classes, then new-1, new-2, ..."""
     modality: dict[str, Any]
@@ -40,6 +46,8 @@ class Card:
     """The published encoder that it began with."""
     reads: dict[str, Any] | None = None
     """How items are read where that encoder stays as it was, and the model sorts its vectors."""
+    into: tuple[int, ...] = ()
+    """Of a round after a review: the category that each output counts for, -1 for none; () where each is its own."""
     arrays: dict[str, Any] | None = None
     """What `Discoverer.load` gives back as it was: the "classes" and their "dtype", "features" by name."""
 
@@ -60,6 +68,8 @@ class Model(nn.Module):
         self.frozen = frozen_parts(self.encoder)
         self.embed = nn.Linear(self.encoder.dim if encoder is None else width(encoder, shape), card.dim)
         self.head = HEADS[card.head](card.dim, len(card.categories), card.tau)
+        if card.into:
+            self.head = JoinedHead(self.head, card.into)
         self.extra = nn.ModuleDict()
         self.__dict__["front"] = None  # not a part of what is trained, averaged and checkpointed
         for weight in self.parameters():
@@ -78,6 +88,13 @@ class Model(nn.Module):
 
     def forward(self, x: Tensor) -> Float[Tensor, "batch classes"]:
         return self.head(self.embedding(x))
+
+    @torch.inference_mode()
+    def aware(self, embedding: Float[np.ndarray, "items dim"]) -> Float[np.ndarray, "items novel"] | None:
+        """Answers among the novel classes alone, where a method trains a head for them."""
+        if AWARE not in self.extra:
+            return None
+        return self.extra[AWARE](torch.from_numpy(embedding).to(self.device)).cpu().numpy()
 
     @property
     def front(self) -> Front | None:
@@ -214,33 +231,69 @@ def to_bytes(model: Model) -> bytes:
 
 def load_model(path: Path, encoder: nn.Module | None = None) -> Model:
     """A model as `to_bytes` wrote it; one with a custom encoder needs that module again."""
-    if not path.is_file():
+    if not os.path.lexists(path):
         raise UserError(
             f"{path} does not exist: train first with novakind discover, or give the folder of a finished run"
         )
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 not a dict
-    except (SafetensorError, OSError) as error:
-        raise UserError(
-            f"{path} is damaged ({error}): run the same novakind discover command again to restore it"
-        ) from None
-    if "card" not in metadata:
-        raise UserError(f"{path} was not written by novakind: give the folder of a finished run")
-    card = json.loads(metadata["card"])
-    if card["encoder"] == CUSTOM and encoder is None:
+    card, tensors = read_file(path)
+    if card.encoder == CUSTOM and encoder is None:
         raise UserError(f"{path} was trained with a custom encoder: load it with Discoverer.load(path, encoder=...)")
-    model = Model(Card(**{**card, "categories": tuple(card["categories"])}), encoder)
-    own = {name: tensor for name, tensor in tensors.items() if not name.startswith("front.")}
     try:
+        model = Model(card, encoder)
+        own = {name: tensor for name, tensor in tensors.items() if not name.startswith("front.")}
         model.load_state_dict(own)
-    except RuntimeError as error:
-        if encoder is None:
-            raise
-        reason = str(error).split("\n")[1].strip()
-        raise UserError(f"{path} holds other weights than this encoder ({reason}): give the one of the fit") from None
-    if model.card.origin is not None and model.card.reads is not None:
-        front = {name: tensor for name, tensor in tensors.items() if name not in own}
-        model.put_behind(front_from(model.card.origin, model.card.reads, front))
+        if card.origin is not None and card.reads is not None:
+            front = {name: tensor for name, tensor in tensors.items() if name not in own}
+            model.put_behind(front_from(card.origin, card.reads, front))
+    except Exception as error:  # a card that was changed can ask for anything
+        reason = " ".join(str(error).split())[:160] or type(error).__name__
+        if encoder is not None:
+            reason = reason.partition("Model: ")[2] or reason
+            raise UserError(
+                f"{path} holds other weights than this encoder ({reason}): give the one of the fit"
+            ) from None
+        raise damaged(path, reason) from None
     return model.eval()
+
+
+def damaged(path: Path, reason: object) -> UserError:
+    return UserError(f"{path} is damaged ({reason}): run the same novakind discover command again to restore it")
+
+
+def read_file(path: Path) -> tuple[Card, dict[str, Tensor]]:
+    """The card and the tensors, checked for structure, types, ranges and agreement before anything is built."""
+    try:
+        content = read_whole(path, LARGEST)
+        length = int.from_bytes(content[:8], "little")
+        header = json.loads(content[8 : 8 + length])
+        tensors = load(content)
+    except (SafetensorError, UnreadableError, ValueError, RecursionError, MemoryError) as error:
+        raise damaged(path, " ".join(str(error).split())[:120]) from None
+    said = header.get("__metadata__", {}).get("card")
+    if said is None:
+        raise UserError(f"{path} was not written by novakind: give the folder of a finished run")
+    try:
+        card = json.loads(said)
+    except (ValueError, RecursionError) as error:
+        raise damaged(path, f"its card is no JSON: {error}") from None
+    wrong = misfit_table(card, {}, {}, "its card") or misfit_fields(Card, card)
+    if not wrong:
+        names, known, dim = card["categories"], card["known"], card["dim"]
+        embed = tensors.get("embed.weight", torch.empty(0, 0))
+        checks = {
+            "two categories have one name": len(set(names)) < len(names) or not names,
+            "it knows more classes than it has": known > len(names),
+            "its head is not known": card["head"] not in HEADS,
+            "its embedding has another width than its card says": len(embed) != dim,
+            "a tensor holds what is no finite number": not all(map(is_finite, tensors.values())),
+        }
+        wrong = next((what for what, holds in checks.items() if holds), "")
+    if wrong:
+        raise damaged(path, wrong)
+    tuples = {key: tuple(card.get(key, ())) for key in ("categories", "into")}
+    return Card(**(card | tuples)), tensors
+
+
+def is_finite(tensor: Tensor) -> bool:
+    """Masks of attention may be infinite, but nothing is NaN."""
+    return not tensor.is_floating_point() or not bool(tensor.isnan().any())

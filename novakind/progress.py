@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import html
 import sys
 import time
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 
+def notebook_display() -> Any:
+    """What shows one line in a cell of a notebook and lets it change; None anywhere else."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if ipython is None or shell is None or not hasattr(shell, "kernel"):
+        return None
+    return ipython.display.display({"text/plain": ""}, raw=True, display_id=True)
+
+
 class Reporter:
-    """Shows the progress of decoding and training on standard error."""
+    """Shows the progress of decoding and training on standard error, or in a notebook as one line that changes."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
+        self.cell = None if quiet else notebook_display()
         self.console = Console(stderr=True, highlight=False)
         self.bar: Progress | None = None
         self.task: TaskID | None = None
@@ -59,20 +71,18 @@ class Reporter:
 
     def decoding(self, done: int, total: int) -> None:
         """Called by the store."""
-        if not self.working and done < total:
-            self.begin("reading files", total, done)
-            if self.bar is None:
-                self.say(f"reading {total - done} files")
-        self.advance(done)
-        if done >= total:
-            self.end()
+        self.count("reading files", f"reading {total - done} files", done, total)
 
     def embedding(self, done: int, total: int) -> None:
         """Called while a frozen encoder looks at the items."""
+        self.count("looking at items", f"looking at {total - done} items, which is done once", done, total)
+
+    def count(self, what: str, said: str, done: int, total: int) -> None:
+        """Work that tells how much of it is done; where there is no bar, what it is going to do is `said` once."""
         if not self.working and done < total:
-            self.begin("looking at items", total, done)
+            self.begin(what, total, done)
             if self.bar is None:
-                self.say(f"looking at {total - done} items, which is done once")
+                self.say(said)
         self.advance(done)
         if done >= total:
             self.end()
@@ -93,9 +103,15 @@ class Reporter:
         if self.bar is None and not self.quiet:
             spent = time.monotonic() - self.begun
             left = spent / max(1, done - self.first) * (total - done)
-            self.say(
-                "  ".join([f"epoch {done}/{total}", *terms, *scores, f"{line['seconds']:.1f} s", f"{left:.0f} s left"])
-            )
+            parts = [f"epoch {done}/{total}", *terms, *scores, f"{line['seconds']:.1f} s", f"{left:.0f} s left"]
+            self.tell("  ".join(parts))
+
+    def tell(self, text: str) -> None:
+        """A line that the next one takes the place of, where that can be."""
+        if self.cell is None:
+            self.say(text)
+        else:
+            self.cell.update({"text/plain": text, "text/html": f"<pre>{html.escape(text)}</pre>"}, raw=True)
 
     def __enter__(self) -> Reporter:
         return self

@@ -70,8 +70,11 @@ def mean_kl_one_sided(P: Tensor, target: Tensor) -> Tensor:
     return torch.stack(terms).mean()
 
 
-def variance_diagonal(P: Tensor, target: Tensor) -> Tensor:
-    return (torch.diagonal(covariance(P)) - torch.diagonal(target)).square().sum().sqrt()
+def variance_diagonal(P: Tensor, target: Tensor, known: int) -> Tensor:
+    """`mul_var_loss`: torch's unbiased variance of a softmax over the novel logits, mean squared error."""
+    novel, shares = column_softmax(ln(P[known:])), target[known:] / target[known:].sum()
+    variance = torch.diagonal(covariance(novel)) * P.shape[1] / (P.shape[1] - 1)
+    return torch.stack([(v - y * (1 - y)) ** 2 for v, y in zip(variance, shares, strict=True)]).mean()
 
 
 def novel_entropy(P: Tensor, known: int, temperature: float) -> Tensor:

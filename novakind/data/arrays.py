@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from novakind.data.vectors import has_vectors, read_vectors
 from novakind.errors import UserError
+from novakind.given import memory, to_read
 
 LABELS = ".labels.npy"
+WIDEST = 2**28  # numbers of one item
 
 
 class Arrays(NamedTuple):
@@ -51,14 +54,28 @@ def read_npz(path: Path, labeled: bool) -> Arrays:
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """The arrays of an .npz file, without unpickling anything."""
     try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            return dict(file)
-    except OSError as error:
-        raise UserError(f"{path} cannot be opened ({error.strerror or error}): give a readable .npz file") from None
+        with to_read(path, "a readable .npz file") as opened:
+            check_size(path, opened)
+            with np.load(opened, allow_pickle=False) as file:
+                return dict(file)
+    except UserError:
+        raise
     except Exception:  # numpy, zipfile and zlib each have their own ways to say so, none of them for users
         raise UserError(
             f"{path} is no .npz file of plain arrays, or damaged: write it with numpy.savez(path, X=..., y=...)"
         ) from None
+
+
+def check_size(path: Path, opened: BinaryIO) -> None:
+    """Refuse arrays that do not fit into memory: some KB of a file can be gigabytes of one number."""
+    with zipfile.ZipFile(opened) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    opened.seek(0)
+    if size > memory():
+        raise UserError(
+            f"{path} holds {size / 2**30:,.0f} GB of arrays, more than this machine's memory: save X with numpy.save, "
+            "for an .npy file stays on disk"
+        )
 
 
 def read_npy(path: Path, labeled: bool) -> Arrays:
@@ -78,7 +95,10 @@ def read_npy(path: Path, labeled: bool) -> Arrays:
 def mapped(path: Path) -> np.ndarray:
     """The array of an .npy file, without reading it, and without unpickling anything."""
     try:
-        return np.lib.format.open_memmap(path, mode="r")
+        with to_read(path, "a readable .npy file"):
+            return np.lib.format.open_memmap(path, mode="r")
+    except UserError:
+        raise
     except OSError as error:
         raise UserError(f"{path} cannot be opened ({error.strerror or error}): give a readable .npy file") from None
     except Exception:  # numpy has several ways to say so, none of them for users
@@ -106,16 +126,30 @@ def like(path: Path) -> np.ndarray:
         return like_npz(path)
     if path.suffix.lower() == ".npy":
         X = mapped(path)
-        return np.ones((2, *X.shape[1:]), X.dtype)
+        return blank(path, X.shape, X.dtype)
     return np.zeros((2, 1))  # a column of vectors is one row of numbers per item, whatever their length
+
+
+def blank(path: Path, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    if math.prod(shape[1:]) > WIDEST:
+        raise UserError(
+            f"{path} has items of {math.prod(shape[1:]):,} numbers, more than {WIDEST:,}: give smaller ones"
+        )
+    return np.ones((2, *shape[1:]), dtype)
 
 
 def like_npz(path: Path) -> np.ndarray:
     try:
-        with zipfile.ZipFile(path) as archive, archive.open("X.npy") as file:
+        with (
+            to_read(path, "a readable .npz file") as opened,
+            zipfile.ZipFile(opened) as archive,
+            archive.open("X.npy") as file,
+        ):
             version = np.lib.format.read_magic(file)
             header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, _, dtype = header(file)
-        return np.ones((2, *shape[1:]), dtype)
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        return blank(path, shape, dtype)
+    except UserError:
+        raise
+    except Exception as error:  # zipfile and numpy each have their own ways to say so
         raise UserError(f"{path} has no array X that can be read ({error})") from None

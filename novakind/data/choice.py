@@ -37,6 +37,11 @@ def choose(
                 f"--tune {tune} is for published encoders, and {encoder} learns from scratch: leave it out, or give "
                 "--encoder efficientnet-lite0"
             )
+        if not kind.trainable:
+            raise UserError(
+                f"--encoder {encoder} learns from scratch, and nothing learns from {kind.noun} as they are: leave it "
+                "out, or name a published encoder, such as --encoder minilm"
+            )
         return {}
     origin = origin_of(encoder)
     if origin.kind != kind.kind:

@@ -20,13 +20,42 @@ Labels = Int[np.ndarray, " items"]
 
 
 @dataclass(frozen=True)
+class Decided:
+    """What a person made of an earlier run on these items: in such a round, labels may be of any category."""
+
+    names: tuple[str, ...]
+    """Of all K categories: the known classes, then the others. Their numbers are those of the earlier run."""
+    into: tuple[int, ...]
+    """The living category that each belongs to: itself, or the one that it was merged into; -1 for none."""
+    named: tuple[bool, ...]
+    barred: Mapping[int, Sequence[int]]
+    """By item: the categories that it is not of."""
+    confirmed: Bool[np.ndarray, " items"]
+    """Whether its label is what a person said in a review."""
+    taught: Bool[np.ndarray, " items"]
+    """Whether its label is to be learnt from but may change."""
+    before: Labels
+    """The category that it was in; -1 for an item that is new."""
+
+    def is_barred(self, items: Int[np.ndarray, " some"]) -> Bool[np.ndarray, "some categories"] | None:
+        """Which categories these items are not of; None where nothing is known of any."""
+        rows = [(row, number) for row, item in enumerate(items.tolist()) for number in self.barred.get(item, ())]
+        if not rows:
+            return None
+        marks = np.zeros((len(items), len(self.names)), dtype=bool)
+        marks[tuple(np.array(rows).T)] = True
+        return marks
+
+
+@dataclass(frozen=True)
 class Collection:
     """Items of one modality, some of them labeled.
 
-    `labels[i]` indexes `classes`, or is -1. `truth[i]` indexes `truth_classes`, which begins with `classes`, or is -1
-    where unknown: it is never trained on, only scored against. `official_test` marks the test part of a data set that
-    was published with one. `groups` number what items have in common beside their class, such as the person who was
-    recorded: a test on other people is harder than one on other moments of the same people.
+    `labels[i]` indexes `classes`, or, in a round that goes on from another, `decided.names`; or is -1. `truth[i]`
+    indexes `truth_classes`, which begins with `classes`, or is -1 where unknown: it is never trained on, only scored
+    against. `official_test` marks the test part of a data set that was published with one. `groups` number what items
+    have in common beside their class, such as the person who was recorded: a test on other people is harder than one
+    on other moments of the same people.
     """
 
     name: str
@@ -44,6 +73,7 @@ class Collection:
     """What the items were before a frozen encoder turned them into vectors."""
     origin: Origin | None = None
     """The published encoder that looks at the items, or looked at those before."""
+    decided: Decided | None = None
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -14,9 +14,9 @@ from jaxtyping import Float
 from novakind.data.cache import Cache, content_key
 from novakind.data.collection import Collection
 from novakind.data.split import Split, standardise
+from novakind.disk import cache_folder
 from novakind.encoders.front import Front, origin_of
 from novakind.encoders.origin import Origin
-from novakind.encoders.published import cache_folder
 from novakind.modality import Modality, from_array
 
 CHUNK = 256  # items between two signs of progress, and lost when the process dies
@@ -62,6 +62,15 @@ def vectors_of(rows: np.ndarray, modality: Modality, origin: Origin, watch: Watc
             found[start : start + len(part)] = [known[key] for key in keys]
     watch(len(rows), len(rows))
     return found
+
+
+def known_vectors(rows: np.ndarray, modality: Modality, origin: Origin) -> Float[np.ndarray, "items dim"] | None:
+    """The vectors of all rows, where the cache has them; None where it lacks one."""
+    way = {"origin": asdict(origin), "modality": modality.for_encoder(origin).settings()}
+    keys = [content_key(row) for row in rows]
+    with closing(Cache(embeddings_folder(), way, origin.dim)) as cache:
+        known = cache.get(keys)
+    return np.stack([known[key] for key in keys]) if all(key in known for key in keys) else None
 
 
 def embeddings_folder() -> Path | None:

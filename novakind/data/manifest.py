@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from novakind.errors import UserError
+from novakind.errors import UnreadableError, UserError
+from novakind.given import is_regular, opened, to_read
 
 LINES = {".jsonl", ".ndjson"}
 MANIFESTS = {".csv", ".parquet", *LINES}
 UNLABELED = "unlabeled"
-COLUMNS = ("path", "text", "label", "id")  # of all that a table may have, those that mean something
+HEADER = 2**20  # bytes of the longest header
+LABELED, CONFIRMED, SUGGESTED, IGNORED = "labeled", "confirmed", "suggested", "ignored"
+COLUMNS = ("path", "file_name", "text", "label", "id", "status")  # those that mean something, of all there may be
 
-Rows = list[dict[str, Any]]
+Rows = list[dict[Any, Any]]  # None stands for cells behind the last column
 
 
 class TextTable(NamedTuple):
@@ -32,8 +36,11 @@ class TextTable(NamedTuple):
 
 
 def read_manifest(path: Path, labels: bool = True) -> tuple[list[str], list[str]]:
-    """The columns `path` and `label`; without `labels` the second may be absent."""
-    rows = read_table(path, ("path", "label") if labels else ("path",))
+    """The columns `path` and `label`; without `labels` the second may be absent.
+
+    A column `status`, as exports have it, leaves out what is to be ignored.
+    """
+    rows = kept(path, read_table(path, ("path", "label") if labels else ("path",)))
     return [as_text(row.get("path")) for row in rows], [as_text(row.get("label")).strip() for row in rows]
 
 
@@ -49,7 +56,8 @@ def read_texts(path: Path, labels: bool = True) -> TextTable:
         nested = next((name for name in COLUMNS if isinstance(row.get(name), list | dict)), None)
         if nested:
             raise UserError(f"{path} has several values for {nested} in row {number}, but an item has one: give one")
-    names = names_of(path, rows)
+    rows = kept(path, [row | {"id": name} for row, name in zip(rows, names_of(path, rows), strict=True)])
+    names = [row["id"] for row in rows]
     texts = [as_text(row.get("text")).strip() for row in rows]
     said = [number for number, text in enumerate(texts) if text]
     empty = [(names[number], f"row {number} has no text") for number, text in enumerate(texts) if not text]
@@ -58,6 +66,14 @@ def read_texts(path: Path, labels: bool = True) -> TextTable:
     given = [as_text(row.get("label")).strip() for row in rows]
     names, texts, given = ([column[number] for number in said] for column in (names, texts, given))
     return TextTable(names, texts, given, empty)
+
+
+def kept(path: Path, rows: Rows) -> Rows:
+    """The rows that nobody decided to leave out."""
+    left = [row for row in rows if as_text(row.get("status")) != IGNORED]
+    if not left:
+        raise UserError(f"{path} says of every row that it is to be ignored: leave the column status out")
+    return left
 
 
 def names_of(path: Path, rows: Rows) -> list[str]:
@@ -99,23 +115,46 @@ def read_csv(path: Path) -> tuple[list[str], Rows]:
             return read_rows(path)
         except UnicodeDecodeError:
             columns, rows = read_rows(path, "surrogateescape")
-            if not all(is_readable(column, cell, path.parent) for row in rows for column, cell in row.items()):
+            there = [str(row.get("path")) for row in rows if is_there(path.parent, str(row.get("path")))]
+            named = {*there, *(part for name in there if not is_text(name) for part in name.split("/"))}
+            if not all(is_text(f"{cell}") or cell in named for row in rows for cell in (*row, *row.values())):
                 raise
             return columns, rows
-    except OSError as error:
-        raise UserError(f"{path} cannot be opened ({error.strerror}): give a .csv file with a column path") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path} cannot be read as UTF-8 CSV ({error}): save it as CSV with UTF-8 encoding") from None
 
 
 def read_rows(path: Path, errors: str = "strict") -> tuple[list[str], Rows]:
-    texts = has_texts(path)  # long ones, and then a quote that does not close must not pass for one more
+    """A quote that does not close is refused: it would swallow the rows behind it."""
+    texts = has_texts(path)  # long ones
     with (
-        path.open(encoding="utf-8-sig", errors=errors, newline="") as file,
+        to_read(path, "a .csv file with a column path") as opened,
+        io.TextIOWrapper(opened, encoding="utf-8-sig", errors=errors, newline="") as file,
         long_cells() if texts else nullcontext(),
     ):
-        reader = csv.DictReader(file, strict=texts)
-        return [str(name) for name in reader.fieldnames or ()], list(reader)
+        reader = csv.DictReader(file, strict=True)
+        columns, rows = [str(name) for name in reader.fieldnames or ()], list(reader)
+    if not texts:
+        check_quotes(path, rows)
+    return columns, rows
+
+
+def check_quotes(path: Path, rows: Rows) -> None:
+    """Refuse a cell that holds other rows: a line break in it with the name of a file behind."""
+    for number, row in enumerate(rows):
+        for column in ("path", "label"):
+            first, *behind = str(row.get(column) or "").splitlines() or [""]
+            names = [line.split(",")[0].strip('"') for line in behind]
+            whole = column == "path" and behind and is_there(path.parent, row[column])
+            if not whole and any(name and is_there(path.parent, name) for name in names):
+                raise UserError(
+                    f"{path} has the beginning of a quote in row {number} ({first}) that swallows the rows behind it: "
+                    "close or remove it"
+                )
+
+
+def is_there(folder: Path, name: str) -> bool:
+    return os.path.lexists(os.path.join(folder, name)) if "\0" not in name else False
 
 
 @contextmanager
@@ -128,24 +167,23 @@ def long_cells() -> Iterator[None]:
         csv.field_size_limit(usual)
 
 
-def is_readable(column: str, cell: Any, folder: Path) -> bool:
-    """Whether a cell is UTF-8, or names a file whose own name is not."""
-    is_text = not any("\ud800" <= sign <= "\udfff" for sign in f"{column}{cell}")
-    return is_text or (column == "path" and os.path.exists(os.path.join(folder, cell)))
+def is_text(cell: str) -> bool:
+    """Whether a cell is UTF-8; the name of a file, and of a class that is called after its folder, need not be."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in cell)
 
 
 def read_lines(path: Path, most: int | None = None) -> tuple[list[str], Rows]:
     """JSON lines: an object a line; keys that some objects lack are empty there. At most the first `most` rows."""
     rows: Rows = []
     try:
-        with path.open("rb") as file:
+        with to_read(path, "a readable file") as file:
             for number, line in enumerate(file, 1):
                 if len(rows) == most:
                     break
                 if line.strip():
                     rows.append(read_object(path, number, line))
     except OSError as error:
-        raise UserError(f"{path} cannot be opened ({error.strerror}): give a readable file") from None
+        raise UserError(f"{path} cannot be read ({error.strerror}): give a readable file") from None
     return list(dict.fromkeys(key for row in rows for key in row)), rows
 
 
@@ -173,11 +211,9 @@ def opened_parquet(path: Path) -> Iterator[Any]:
     except ImportError:
         raise UserError(f"{path} needs pyarrow: pip install 'novakind[parquet]', or save it as CSV") from None
     try:
-        with path.open("rb") as opened:
+        with to_read(path, "a readable file") as opened:
             yield parquet.ParquetFile(opened)
-    except OSError as error:
-        raise UserError(f"{path} cannot be opened ({error.strerror or error}): give a readable file") from None
-    except ArrowException:
+    except (OSError, ArrowException):
         raise UserError(f"{path} is no Parquet file, or damaged: write it again, or save it as CSV") from None
 
 
@@ -190,6 +226,16 @@ def as_text(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
+def check_unlabeled(path: Path, labels: Iterable[str]) -> None:
+    """Refuse what is nearly the word for items without a label: as a class it would be learnt."""
+    for label in dict.fromkeys(labels):
+        if label != UNLABELED and label.strip().casefold() == UNLABELED:
+            raise UserError(
+                f'{path} has "{label}" for a class, which is nearly "{UNLABELED}": call it {UNLABELED}, or if it is a '
+                "class, give it another name"
+            )
+
+
 def columns_of(path: Path) -> list[str]:
     """The columns of a table, by a look at its beginning."""
     ending = path.suffix.lower()
@@ -199,9 +245,10 @@ def columns_of(path: Path) -> list[str]:
     if ending in LINES:
         return read_lines(path, 1)[0]
     try:
-        with path.open(encoding="utf-8-sig", errors="surrogateescape") as file:
-            return next(csv.reader([file.readline()]), []) if ending == ".csv" else []
-    except (OSError, csv.Error):
+        with opened(path) as file:
+            line = file.readline(HEADER).decode("utf-8-sig", "surrogateescape")
+            return next(csv.reader([line]), []) if ending == ".csv" else []
+    except (UnreadableError, OSError, csv.Error):
         return []
 
 
@@ -213,7 +260,7 @@ def is_manifest(path: Path) -> bool:
 
 def has_texts(path: Path) -> bool:
     """Whether a file is a table of texts: with a column `text`, and none for files."""
-    if path.suffix.lower() not in MANIFESTS or not path.is_file():
+    if path.suffix.lower() not in MANIFESTS or not is_regular(path):
         return False
     columns = columns_of(path)
     return "text" in columns and "path" not in columns

@@ -27,6 +27,14 @@ def nearest(rows: Float[np.ndarray, "items dim"], count: int, exact: int = EXACT
     return found.numpy()
 
 
+def mutual(places: Int[np.ndarray, "items count"]) -> Int[np.ndarray, "items count"]:
+    """The same, but an item itself stands for each neighbour that does not have it among its own: items far from all
+    others have neighbours of any class."""
+    here = np.arange(len(places))[:, None]
+    returned = [(places[column] == here).any(1) for column in places.T]
+    return np.where(np.stack(returned, 1), places, here)
+
+
 def approximate(unit: Float[np.ndarray, "items dim"], count: int) -> Int[np.ndarray, "items count"]:
     """By a graph of small worlds (Malkov and Yashunin, 2018); about one neighbour in a hundred is missed."""
     try:

@@ -13,12 +13,24 @@ from pathlib import Path
 import numpy as np
 
 from novakind.data.arrays import holds_arrays, like, read
-from novakind.data.manifest import MANIFESTS, UNLABELED, has_texts, is_manifest, read_manifest, read_texts
+from novakind.data.forms import is_form, read_form
+from novakind.data.manifest import (
+    MANIFESTS,
+    UNLABELED,
+    check_unlabeled,
+    columns_of,
+    has_texts,
+    is_manifest,
+    read_manifest,
+    read_texts,
+)
 from novakind.data.store import INDEX, STORE
 from novakind.errors import UserError
+from novakind.given import is_regular
 from novakind.modality import Kind, from_array, kind_of_files
 
 GLANCE = 200  # files tell what the others are
+SORTED = "categories.csv"  # what an export into folders says of the files there
 
 
 @dataclass(frozen=True)
@@ -46,12 +58,22 @@ def root_of(given: Path) -> Path:
 
     What is no longer there was a folder, unless it ends as a manifest does.
     """
-    is_file = given.exists() or given.suffix.lower() in MANIFESTS
+    is_file = given.exists() or given.suffix.lower() in (*MANIFESTS, ".json", ".npz")
     return given.parent if is_file and not given.is_dir() else given
+
+
+def in_files(given: Path) -> bool:
+    """Whether items are files, and not rows of arrays or tables; a form that is gone was one of files."""
+    with suppress(UserError):
+        if is_form(given):
+            return list_form(given, labeled=False).arrays is None
+    return not holds_arrays(given) and not has_texts(given)
 
 
 def list_items(given: Path, labeled: bool = True) -> Listing:
     """What is there: with their labels (a folder's are the names of its sub-folders), or any items to be sorted."""
+    if is_form(given):
+        return list_form(given, labeled)
     if given.is_dir():
         return list_folder(given, labeled)
     if not given.exists():
@@ -71,7 +93,24 @@ def list_items(given: Path, labeled: bool = True) -> Listing:
 def list_manifest(given: Path, labeled: bool) -> Listing:
     """The files that a table names; a row for a window of a recording is a label of that window."""
     names, labels = read_manifest(given, labels=labeled)
-    places = [os.path.normpath(os.path.join(given.parent, name)) for name in names]
+    return list_named(given, given.parent, names, labels)
+
+
+def list_form(given: Path, labeled: bool) -> Listing:
+    """What another tool's form lists: files, or texts of its own."""
+    root, entries = read_form(given)
+    if entries[0].text is not None:
+        texts = np.array([entry.text or "" for entry in entries], dtype=object)
+        labels = [entry.label for entry in entries]
+        arrays = {"X": texts, "y": np.array(labels)}
+        return Listing(root, [entry.name for entry in entries], labels if labeled else (), arrays=arrays)
+    return list_named(given, root, [entry.name for entry in entries], [entry.label for entry in entries])
+
+
+def list_named(given: Path, root: Path, names: Sequence[str], labels: Sequence[str]) -> Listing:
+    """The files that these names mean, as seen from `root`."""
+    check_unlabeled(given, labels)
+    places = [os.path.abspath(os.path.join(root, name)) for name in names]
     counts = Counter(places)
     twice = [name for name, place in zip(names, places, strict=True) if counts[place] > 1]
     if twice:
@@ -79,18 +118,19 @@ def list_manifest(given: Path, labeled: bool) -> Listing:
     files: dict[str, str] = {}
     windows: dict[str, str] = {}
     for name, label in zip(names, labels, strict=True):
-        file, label = file_of(given.parent, name), "" if label == UNLABELED else label
+        file, label = file_of(root, name), "" if label == UNLABELED else label
         if file == name:
             files[name] = label
         else:
             files.setdefault(file, "")
             windows[name] = label
-    return Listing(given.parent, list(files), list(files.values()), windows=windows)
+    return Listing(root, list(files), list(files.values()), windows=windows)
 
 
 def list_texts(given: Path, labeled: bool) -> Listing:
     """The rows of a table of texts, but for empty ones."""
     table = read_texts(given, labels=labeled)
+    check_unlabeled(given, table.labels)
     labels = ["" if label == UNLABELED else label for label in table.labels] if labeled else []
     # as objects: strings of one width would all be as wide as the longest
     arrays = {"X": np.array(table.texts, dtype=object), "y": np.array(labels)}
@@ -105,16 +145,23 @@ def file_of(root: Path, name: str) -> str:
 
 def list_folder(root: Path, labeled: bool) -> Listing:
     """The files below `root`, but for names that begin with a point; with labels those in the folder of a class."""
-    names, labels, skipped = [], [], []
-    for file in sorted(walk(root)):
+    names, labels, skipped, closed = [], [], [], []
+    sorted_by = sorted_labels(root)
+    for file in sorted(walk(root, closed)):
         inside = file.relative_to(root)
-        if not file.is_file():
+        if not os.path.isfile(file):
             skipped.append((inside.as_posix(), "a broken link" if file.is_symlink() else "not a file"))
+        elif sorted_by and inside.as_posix() == SORTED:
+            continue
         elif labeled and len(inside.parts) < 2:
             skipped.append((inside.as_posix(), "not in the folder of a class"))
         else:
             names.append(inside.as_posix())
-            labels.append("" if inside.parts[0] == UNLABELED else inside.parts[0])
+            folder = "" if inside.parts[0] == UNLABELED else inside.parts[0]
+            labels.append(sorted_by.get(inside.as_posix(), folder))
+    skipped += [(Path(folder).relative_to(root).as_posix(), reason) for folder, reason in closed]
+    if labeled:
+        check_unlabeled(root, {name.partition("/")[0] for name in names})
     if labeled and not names:
         raise UserError(
             f"{root} holds no file in a sub-folder: put known items into one folder for each class, "
@@ -123,14 +170,32 @@ def list_folder(root: Path, labeled: bool) -> Listing:
     return Listing(root, names, labels if labeled else (), tuple(skipped))
 
 
-def walk(root: Path) -> Iterator[Path]:
+def sorted_labels(root: Path) -> Mapping[str, str]:
+    """The labels of the files that novakind sorted into these folders, by their places: what was only suggested has
+    none. A file that lies elsewhere now was moved by a person, and has the label of its folder."""
+    table = root / SORTED
+    if not is_regular(table) or not {"path", "label", "status"} <= set(columns_of(table)):
+        return {}
+    names, labels = read_manifest(table)
+    return dict(zip(names, labels, strict=True))
+
+
+def walk(root: Path, closed: list[tuple[str, str]] | None = None) -> Iterator[Path]:
     """Everything below `root` that is no folder; names that begin with a point, of folders too, are passed over.
 
-    So are the folders of runs: what novakind wrote about the data is no part of them.
+    So are the folders of runs: what novakind wrote about the data is no part of them. Folders that cannot be looked
+    into, and links to folders, which may lead in a circle, are added to `closed` with the reason.
     """
-    for folder, inner, files in os.walk(root):
+    found: list[tuple[str, str]] = [] if closed is None else closed
+    for folder, inner, files in os.walk(root, onerror=lambda error: found.append(why_closed(error))):
+        links = [name for name in inner if not name.startswith(".") and os.path.islink(os.path.join(folder, name))]
+        found.extend((os.path.join(folder, name), "a link to a folder, which is not followed") for name in links)
         inner[:] = [name for name in inner if not name.startswith(".") and not is_run(Path(folder, name))]
         yield from (Path(folder, name) for name in files if not name.startswith("."))
+
+
+def why_closed(error: OSError) -> tuple[str, str]:
+    return str(error.filename), f"a folder that cannot be opened: {error.strerror}"
 
 
 def is_run(folder: Path) -> bool:
@@ -141,11 +206,14 @@ def is_run(folder: Path) -> bool:
 def kind_of(given: Path) -> Kind:
     """The kind of data, as far as a look can tell; what is wrong with it is told when it is read."""
     with suppress(UserError, KeyError):
-        if given.is_file() and holds_arrays(given):
+        if is_form(given):
+            listing = list_form(given, labeled=False)
+            return kind_of_files(listing.files) if listing.arrays is None else type(from_array(listing.arrays["X"])[1])
+        if is_regular(given) and holds_arrays(given):
             return type(from_array(like(given))[1])
         if has_texts(given):
             return type(from_array(np.array(["a text"]))[1])
-        if given.is_file() and is_manifest(given):
+        if is_regular(given) and is_manifest(given):
             names = read_manifest(given, labels=False)[0]
             return kind_of_files(given.parent / file_of(given.parent, name) for name in names)
     return kind_of_files(islice(walk(given), GLANCE))

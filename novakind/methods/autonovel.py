@@ -3,20 +3,25 @@ learning new visual categories with ranking statistics", ICLR 2020; "AutoNovel",
 
 Stage "rotations" learns by how many quarter-turns a picture was turned, from all items, without labels. Stage
 "supervised" is cross-entropy on known classes. Stage "discover" freezes the encoder except its last layers. Two
-unlabeled items count as similar if the *sets* of their 5 strongest features are equal. These pairs are the targets of
+unlabeled items count as similar if the *sets* of their strongest features are equal. These pairs are the targets of
 a binary cross-entropy on p_i . p'_j, for p from a head of U novel outputs. One head of all K outputs learns known
 classes by cross-entropy and novel ones with the other head's predictions as pseudo-labels. The views of an item must
 agree.
 
-Hyper-parameters: SHARES (0.4, 0.2, 0.4) of the epochs, as 200, 100 and 200 are in the paper; TOP 5; CONSISTENCY 5 times
-exp(-5 (1 - t / RAMP)^2) with RAMP 0.25 of the stage (50 of 200 epochs); PSEUDO 0.05 with the same ramp; LEARNING 2/3:
-the last layers that hold this share of the encoder's weights keep learning, which is the fourth stage of a ResNet-18
-and the last group of convnet and fastnet.
+The authors': the losses; CONSISTENCY 5 times exp(-5 (1 - t / RAMP)^2) with RAMP 0.25 of the stage (50 of 200 epochs);
+PSEUDO 0.05 with the same ramp; 128 items in a step, of which BATCH 64 are unlabeled, and weak views in the last stage;
+ranks of averages over the last maps after ReLU, whatever the encoder ends with. The head of novel outputs is kept:
+task-aware answers are its own, as published, and those of the head over all classes are the task-agnostic ones.
+LEARNING 2/3: the last layers that hold this share of the encoder's weights keep learning, which is the fourth stage of
+a ResNet-18 and the last group of convnet and fastnet.
 
-Departures: views, encoder and optimiser are those that all methods here share; the early layers learn from known
-classes too, and are frozen in the last stage only; heads stand on the embedding, while features are ranked at the end
-of the encoder. Where items are series, the four tasks are as is, reversed in time, negated, and both. Feature vectors
-have nothing to turn: the first stage is cross-entropy on known classes, like the second.
+Ours: the TOP 5 features are those of 512, and of narrower encoders proportionately fewer, at least one: five of 64 are
+hardly ever the same five, and without similar pairs equal answers for all items are the optimum. SHARES of the epochs;
+the published 200, 100 and 200 would spend most of a short training on rotations, of which each step costs four. Encoder
+and optimiser are those that all methods here share; the early layers learn from known classes too, and are frozen in
+the last stage only; heads stand on the embedding. Where items are series, the four tasks are as is, reversed in time,
+negated, and both. Feature vectors have nothing to turn: the first stage is cross-entropy on known classes, like the
+second.
 """
 
 from __future__ import annotations
@@ -33,17 +38,22 @@ from novakind.methods.mcl import pair_likelihood
 from novakind.methods.ours import ramp_up
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.methods.similarity import pseudo_labels
-from novakind.model import Model
+from novakind.model import AWARE, Model
 from novakind.objective import losses
+from novakind.objective.batch import gathered, mean
 from novakind.objective.heads import LinearHead
 from novakind.objective.prior import Prior
+
+WIDTH = 512  # of the published encoder's features
 
 
 class AutoNovel(Method):
     """Self-supervision, known classes, then pairs by ranking statistics."""
 
-    SHARES = (0.4, 0.2, 0.4)
+    in_parts = False  # it turns the items themselves
+    SHARES = (0.05, 0.3, 0.65)
     TOP = 5
+    BATCH = 64
     CONSISTENCY = 5.0
     PSEUDO = 0.05
     RAMP = 0.25
@@ -51,14 +61,15 @@ class AutoNovel(Method):
 
     def __init__(self, config: Config, prior: Prior) -> None:
         self.smoothing, self.prior = config.objective.smoothing, prior
+        self.factor = min(config.pretraining, 0.9 / sum(self.SHARES[:2]))
         self.stage = ""
 
     def stages(self, epochs: int) -> tuple[Stage, ...]:
-        turning, naming = (int(share * epochs) for share in self.SHARES[:2])
+        turning, naming = (int(self.factor * share * epochs) for share in self.SHARES[:2])
         every = (
             Stage("rotations", turning),
             Stage("supervised", naming, unlabeled=False),
-            Stage("discover", epochs - turning - naming),
+            Stage("discover", epochs - turning - naming, batch=self.BATCH, weak=True),
         )
         return tuple(stage for stage in every if stage.epochs)
 
@@ -70,7 +81,7 @@ class AutoNovel(Method):
         if stage.name == "rotations":
             model.extra["turns"] = nn.Linear(model.embed.in_features, 4).to(model.device)
         if stage.name == "discover":
-            model.extra["novel"] = LinearHead(model.card.dim, len(self.prior.novel)).to(model.device)
+            model.extra[AWARE] = LinearHead(model.card.dim, len(self.prior.novel)).to(model.device)
             for layer in early_layers(model.encoder, self.LEARNING):
                 layer.requires_grad_(False)
 
@@ -96,27 +107,40 @@ class AutoNovel(Method):
         labeled, first, _ = batch.split(batch.x)
         turned = four_turns(torch.cat([labeled, first]))
         which = torch.arange(4, device=model.device).repeat_interleave(len(labeled) + len(first))
-        return {"turns": F.cross_entropy(model.extra["turns"](model.encoder(torch.cat(turned))), which)}
+        answers = model.extra["turns"](model.encoder(torch.cat(turned)))
+        return {"turns": mean(F.cross_entropy(answers, which, reduction="none"))}
 
     def discovery_terms(self, model: Model, batch: Batch) -> dict[str, Tensor]:
-        features = model.encoder(batch.x)
+        features, ranked = with_averages(model.encoder, batch.x)
         embedding = model.embed(features)
         labeled, first, second = batch.split(model.head(embedding))
         terms: dict[str, Tensor] = {}
         if len(labeled):
             terms["ce"] = losses.cross_entropy(labeled, batch.labels, self.smoothing)
         if len(first):
-            _, novel, other = batch.split(model.extra["novel"](embedding))
-            similar = same_ranks(batch.split(features)[1], self.TOP)
+            _, novel, other = batch.split(model.extra[AWARE](embedding))
+            similar = same_ranks(gathered(batch.split(ranked)[1]), max(1, round(self.TOP * ranked.shape[1] / WIDTH)))
             ramp = ramp_up(batch.progress / self.RAMP)
             apart = losses.consistency_mse(first, second) + losses.consistency_mse(novel, other)
             pseudo = pseudo_labels(torch.cat([first, second]), torch.cat([novel, other]), self.prior.known)
-            terms["pairs"] = pair_likelihood(novel, other, similar)
+            terms["pairs"] = pair_likelihood(gathered(novel), gathered(other), similar)
             terms |= {"mse": self.CONSISTENCY * ramp * apart, "pseudo": self.PSEUDO * ramp * pseudo}
         return terms
 
-    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
-        model.extra.clear()
+
+def with_averages(encoder: nn.Module, x: Tensor) -> tuple[Tensor, Float[Tensor, "batch width"]]:
+    """The encoder's output, and the averages of its last maps after ReLU; of its output itself where it has no maps."""
+    maps: list[Tensor] = []
+
+    def keep(module: nn.Module, inputs: object, output: object) -> None:
+        if isinstance(output, Tensor) and output.ndim > 3 and output[0, 0].numel() > 1:
+            maps[:] = [output.detach()]
+
+    listeners = [module.register_forward_hook(keep) for module in encoder.modules()]
+    output = encoder(x)
+    for listener in listeners:
+        listener.remove()
+    return output, F.relu(maps[0]).flatten(2).mean(2) if maps else F.relu(output.detach())
 
 
 def same_ranks(features: Float[Tensor, "batch width"], top: int) -> Bool[Tensor, "batch batch"]:

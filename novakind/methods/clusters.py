@@ -32,6 +32,7 @@ class Clusters(nn.Module):
     """
 
     placed: Tensor
+    points = True  # not maps between layers: no optimiser makes their steps orthogonal
 
     def __init__(self, dim: int, novel: int) -> None:
         super().__init__()
@@ -68,33 +69,40 @@ class Assigner(nn.Module):
         self.encoder, self.embed, self.clusters = encoder, embed, clusters
 
 
-def kmeans(rows: Embedding, count: int, seed: int) -> KMeans:
-    """scikit-learn's, the best of ten starts."""
+def kmeans(rows: Embedding, count: int, seed: int, starts: int = 10) -> KMeans:
+    """scikit-learn's, the best of several starts."""
     from sklearn.cluster import KMeans
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of more clusters than distinct items: the diagnosis of a collapse says it
-        return KMeans(count, n_init=10, random_state=seed).fit(rows)
+        return KMeans(count, n_init=starts, random_state=seed).fit(rows)
 
 
-def set_centres(model: Model, embedding: Embedding, labels: Labels, novel: Float[np.ndarray, "novel dim"]) -> None:
-    """Let the nearest centre decide: the known classes' means, and these centres of novel ones."""
+def seen(model: Model, embedding: Embedding) -> Embedding:
+    """The embeddings as the head of centres sees them."""
+    assert isinstance(model.head, CentroidHead)
+    return model.head.seen(torch.from_numpy(embedding)).numpy()
+
+
+def set_centres(model: Model, points: Embedding, labels: Labels, novel: Float[np.ndarray, "novel dim"]) -> None:
+    """Let the nearest centre decide: the known classes' means, and these centres of novel ones, of `seen` points."""
     from scipy.spatial.distance import cdist
 
     assert isinstance(model.head, CentroidHead)
-    known = [embedding[labels == number].mean(0) for number in range(model.card.known)]
+    known = [points[labels == number].mean(0) for number in range(model.card.known)]
     centres = np.concatenate([np.stack(known), novel])
     model.head.centres.copy_(torch.from_numpy(centres))
-    model.head.spread.fill_(float(cdist(embedding, centres, "sqeuclidean").min(1).mean()))
+    model.head.spread.fill_(float(cdist(points, centres, "sqeuclidean").min(1).mean()))
 
 
 @torch.no_grad()
 def show_clusters(model: Model, clusters: Clusters, embedding: Embedding, labels: Labels) -> Assignments:
     """The targets of the unlabeled items; the head is set to the clusters' means under them."""
-    unlabeled = torch.from_numpy(embedding[labels < 0]).to(model.device)
+    points = seen(model, embedding)
+    unlabeled = torch.from_numpy(points[labels < 0]).to(model.device)
     targets = target_distribution(clusters(unlabeled))
     means = targets.T @ unlabeled / targets.sum(0)[:, None]
-    set_centres(model, embedding, labels, means.cpu().numpy())
+    set_centres(model, points, labels, means.cpu().numpy())
     return targets
 
 

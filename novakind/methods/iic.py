@@ -4,8 +4,8 @@ Discovery").
 Labeled and unlabeled items share no class, so their predictions must lie far apart; two views of an item are of one
 class, so theirs must agree. Both are measured by the symmetric Kullback-Leibler divergence, half of either direction.
 
-Departures: those of UNO; and as labeled items have one view here, agreement is asked of unlabeled items only. It is a
-mean over items; the authors' code also divides it by the number of classes.
+The authors': both terms and their weights; agreement is divided by the number of novel classes, as in their code. Ours:
+what is ours in UNO; and as labeled items have one view here, agreement is asked of unlabeled items only.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from novakind.methods.protocol import Batch
 from novakind.methods.uno import UNO, Cosines
+from novakind.objective.batch import mean
 
 
 class IIC(UNO):
@@ -36,7 +37,7 @@ class IIC(UNO):
     def agreement(self, cosines: Cosines, batch: Batch) -> Float[Tensor, ""]:
         """How far two views differ among the novel classes alone."""
         _, first, second = batch.split(torch.log_softmax(cosines[:, self.known :] / self.tau, 1))
-        return divergence(first, second)
+        return divergence(first, second) / first.shape[1]
 
     def distance(self, cosines: Cosines, batch: Batch) -> Float[Tensor, ""]:
         """How far labeled items are from unlabeled ones, over all classes and all pairs."""
@@ -46,7 +47,7 @@ class IIC(UNO):
 
 def divergence(first: Float[Tensor, "items classes"], second: Float[Tensor, "items classes"]) -> Float[Tensor, ""]:
     """Mean symmetric divergence of log-probabilities, row by row: KL(p, q) + KL(q, p) = sum (p - q)(ln p - ln q)."""
-    return ((first.exp() - second.exp()) * (first - second)).sum(1).mean() / 2
+    return mean(((first.exp() - second.exp()) * (first - second)).sum(1)) / 2
 
 
 def divergence_of_pairs(
@@ -54,6 +55,6 @@ def divergence_of_pairs(
 ) -> Float[Tensor, ""]:
     """Mean symmetric divergence of every row with every other row, from sums: no table of pairs is made."""
     p, q = some.exp(), others.exp()
-    within = (p * some).sum(1).mean() + (q * others).sum(1).mean()
-    across = p.mean(0) @ others.mean(0) + q.mean(0) @ some.mean(0)
+    within = mean((p * some).sum(1)) + mean((q * others).sum(1))
+    across = mean(p) @ mean(others) + mean(q) @ mean(some)
     return (within - across) / 2

@@ -3,13 +3,14 @@ tasks", ICLR 2018).
 
 A network that has learnt "same class or not" from labeled pairs judges the unlabeled ones (see similarity.py). Similar
 items should have the same distribution p over the novel classes, with d = KL(p_j, p_i) as the loss and p_j held fixed;
-dissimilar ones should differ by a margin: max(0, 2 - d). Both orders of a pair are summed.
+dissimilar ones should differ by a margin: max(0, 2 - d). The two orders of a pair are averaged.
 
 Hyper-parameters: MARGIN 2; SHARE 0.5 of the epochs for the similarity network, PAIRED 128, PSEUDO 0.05 and RAMP 0.25.
 
-Departures: views, encoder and optimiser are those that all methods here share; pairs are of a first and a second view,
-where the paper has one view; known classes and pseudo-labels join the novel outputs (see similarity.py), as the paper
-clusters unlabeled items alone.
+The authors': the loss, the margin, the similarity network. Ours: pairs are of a first and a second view, where the
+paper has one view; views, encoder and optimiser are those that all methods here share. The paper clusters unlabeled
+items alone, so it has no task-agnostic answer: what joins known classes and novel outputs here (see similarity.py) is
+ours, lets `discover` sort all items, and is not scored in a comparison.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class KCL(PairClustering):
 
     def pair_loss(self, first: LogProbs, second: LogProbs, similar: Bool[Tensor, "batch batch"]) -> Float[Tensor, ""]:
         forth, back = divergences(second.detach(), first), divergences(first.detach(), second).T
-        return sum((hinge(d, similar, self.MARGIN) for d in (forth, back)), start=torch.zeros_like(forth)).mean()
+        return torch.stack([hinge(d, similar, self.MARGIN) for d in (forth, back)]).mean()
 
 
 def divergences(fixed: LogProbs, moved: LogProbs) -> Divergences:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from novakind.config import Config
@@ -43,19 +43,21 @@ class Kmeans(Method):
         wide = model.embed.in_features
         mean, axes = np.zeros(wide), np.eye(wide)
         if wide > model.card.dim:
-            mean, axes = principal_axes(raw_rows(model, embed), model.card.dim, self.seed)
+            mean, axes = principal_axes(raw_rows(model, embed)[0], model.card.dim, self.seed)
         model.embed.weight.zero_()[: len(axes)] = torch.from_numpy(axes)
         model.embed.bias.zero_()[: len(axes)] = torch.from_numpy(-axes @ mean)
-        place_centres(model, embed, self.prior, self.seed)
+        place_centres(model, embed, self.prior, self.seed, "centroid")
 
 
-def raw_rows(model: Model, embed: Callable[[], Embedded]) -> Float[np.ndarray, "items numbers"]:
-    """The encoder's outputs for the training items, recorded while they are embedded."""
+def raw_rows(
+    model: Model, embed: Callable[[], Embedded]
+) -> tuple[Float[np.ndarray, "items numbers"], Int[np.ndarray, " items"]]:
+    """The encoder's outputs for the training items, recorded while they are embedded, and their labels."""
     heard: list[Tensor] = []
     listener = model.encoder.register_forward_hook(lambda module, inputs, output: heard.append(output.cpu()))
-    embed()
+    labels = embed().labels
     listener.remove()
-    return torch.cat(heard).numpy()
+    return torch.cat(heard).numpy(), labels
 
 
 def principal_axes(

@@ -8,7 +8,7 @@ not. There is no margin to choose, and equal but undecided predictions are no so
 Hyper-parameters: EPS 1e-7 inside the logarithms; SHARE 0.5 of the epochs for the similarity network, PAIRED 128,
 PSEUDO 0.05 and RAMP 0.25 (see similarity.py).
 
-Departures: as KCL's.
+The authors': the loss and the similarity network. Ours: as in KCL; nor has MCL a task-agnostic answer.
 """
 
 from __future__ import annotations

@@ -48,6 +48,16 @@ class Siblings(nn.Module):
         self.register_buffer("loss", torch.zeros(1 + len(heads)))
 
 
+class Shares(nn.Module):
+    """How unlabeled items spread over all classes, where the clusters at the start tell it; kept by checkpoints."""
+
+    mean: Tensor
+
+    def __init__(self, mean: Tensor) -> None:
+        super().__init__()
+        self.register_buffer("mean", mean)
+
+
 class Ours(Method):
     """One stage, one loss (eq. 18-19)."""
 
@@ -57,7 +67,8 @@ class Ours(Method):
         self.objective, self.heads = config.objective, config.heads
         self.clustered, self.seed = config.clustered, config.seed
         self.prior, self.known = prior, prior.known
-        self.mean, self.covariance = prior.mean(), prior.covariance()
+        self.mean = prior.mean()
+        self.follows = self.clustered and config.prior == "auto"
         self.adapted: dict[str, float] = {}
 
     def stages(self, epochs: int) -> tuple[Stage, ...]:
@@ -66,7 +77,9 @@ class Ours(Method):
         return (Stage("discover", epochs),)
 
     def begin(self, model: Model, stage: Stage) -> None:
-        self.mean, self.covariance = self.mean.to(model.device), self.covariance.to(model.device)
+        self.mean = self.mean.to(model.device)
+        if self.follows and "shares" not in model.extra:
+            model.extra["shares"] = Shares(self.prior.mean()).to(model.device)
         if self.heads > 1:
             model.extra["siblings"] = Siblings([new_head(model) for _ in range(self.heads - 1)]).to(model.device)
 
@@ -74,7 +87,11 @@ class Ours(Method):
         self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
     ) -> None:
         if epoch == 0 and self.clustered:
-            (place_again if stage.name == "again" else place)(model, embed, self.prior, self.seed)
+            found = (place_again if stage.name == "again" else place)(model, embed, self.prior, self.seed)
+            if self.follows:
+                shares_of(model).mean.copy_(found)
+        if self.follows:
+            self.mean = shares_of(model).mean
         if self.objective.weighting == "adaptive":
             self.adapted = dynamic_weights(history)
         if "siblings" in model.extra:
@@ -97,6 +114,8 @@ class Ours(Method):
             terms["ce"] = self.objective.ce * losses.cross_entropy(labeled, batch.labels, self.objective.smoothing)
         if len(first):
             terms |= self.unlabeled_terms(first, second, batch.progress)
+        if batch.barred is not None:
+            terms["kept_out"] = losses.kept_out(torch.cat([first, second]), batch.barred.repeat(2, 1))
         return terms
 
     def unlabeled_terms(self, first: Tensor, second: Tensor, progress: float) -> dict[str, Tensor]:
@@ -114,10 +133,10 @@ class Ours(Method):
             ),
             "kl": (o.kl, lambda: losses.mean_kl(both, self.mean)),
             "kl_one_sided": (o.kl_one_sided, lambda: losses.mean_kl_one_sided(both, self.mean)),
-            "var": (o.var, lambda: losses.covariance_norm(both, self.covariance)),
-            "var_diagonal": (o.var_diagonal, lambda: losses.variance_diagonal(both, self.covariance)),
+            "var": (o.var, lambda: losses.covariance_norm(both, multinoulli(self.mean))),
+            "var_diagonal": (o.var_diagonal, lambda: losses.variance_diagonal(both, self.mean, self.known)),
             "novel_entropy": (o.novel_entropy, lambda: losses.novel_entropy(both, self.known, o.novel_temperature)),
-            "novel_mass": (o.novel_mass, lambda: losses.novel_mass(both, self.known)),
+            "novel_mass": (0.0 if self.prior.mixed else o.novel_mass, lambda: losses.novel_mass(both, self.known)),
         }
         ramp = ramp_up(progress / o.ramp) if o.weighting == "ramp" and o.ramp > 0 else 1.0
         return {
@@ -150,10 +169,21 @@ def new_head(model: Model) -> nn.Sequential:
     )
 
 
+def shares_of(model: Model) -> Shares:
+    shares = model.extra["shares"]
+    assert isinstance(shares, Shares)
+    return shares
+
+
 def siblings_of(model: Model) -> Siblings:
     siblings = model.extra["siblings"]
     assert isinstance(siblings, Siblings)
     return siblings
+
+
+def multinoulli(mean: Tensor) -> Tensor:
+    """The covariance of one-hot draws with this mean (eq. 4)."""
+    return torch.diag(mean) - torch.outer(mean, mean)
 
 
 def ramp_up(progress: float) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from novakind.model import Model
@@ -33,6 +33,8 @@ class Batch:
     """How much of the stage is done, from 0 to 1."""
     items: Int[Tensor, " views"]
     """The unlabeled items' numbers in the collection, in the order of their views."""
+    barred: Bool[Tensor, "views classes"] | None = None
+    """What a person said that they are not of; None where nobody said anything."""
 
     def split(self, outputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Rows of a model's outputs that belong to labeled items, first views and second views."""
@@ -52,6 +54,12 @@ class Stage:
     """Whether its batches hold unlabeled items."""
     lr: float = 1.0
     """Factor on the learning rate."""
+    labeled_views: int = 1
+    """In how many views each labeled item is seen."""
+    batch: int = 0
+    """So many unlabeled items in a step at most, where a publication has small batches; 0: as the settings say."""
+    weak: bool = False
+    """Whether its views are weak ones, as published, whatever the settings say."""
 
 
 @runtime_checkable
@@ -60,6 +68,12 @@ class Method(Protocol):
 
     weighable = False
     """Whether it uses the weights of --objective, so that advice may name them."""
+    joint = True
+    """Whether it defines an answer over known and novel classes together: without one there is no task-agnostic
+    score to compare, and what joins the two here is ours."""
+
+    in_parts = True
+    """Whether it looks at items through the model's encoder alone, so that a step may be larger than memory."""
 
     def stages(self, epochs: int) -> tuple[Stage, ...]:
         """How `epochs` are spent."""

@@ -26,6 +26,7 @@ from novakind.methods.ours import ramp_up
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.model import Model
 from novakind.objective import losses
+from novakind.objective.batch import gathered
 from novakind.objective.prior import Prior
 
 LogProbs = Float[Tensor, "batch classes"]
@@ -37,6 +38,8 @@ class Similarity(nn.Module):
 
     The first layer is a sum of two halves, so it is computed once per item and not once per pair.
     """
+
+    sees_all = True  # the pairs of all processes' items, so that its batch normalisation needs no other process
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -56,6 +59,8 @@ class Similarity(nn.Module):
 class PairClustering(Method):
     """The two stages; a method adds the loss of a pair."""
 
+    in_parts = False  # another encoder judges the items
+    joint = False
     SHARE = 0.5  # of the epochs, for the similarity network
     PAIRED = 128  # labeled items of a batch whose pairs are learnt: all of them would take too much memory
     PSEUDO = 0.05  # weight of the pseudo-labels, at the end of the ramp
@@ -72,7 +77,7 @@ class PairClustering(Method):
         ...
 
     def stages(self, epochs: int) -> tuple[Stage, ...]:
-        first = int(self.SHARE * epochs)
+        first = int(min(0.9, self.SHARE * self.config.pretraining) * epochs)
         both = Stage("similarity", first, unlabeled=False), Stage("discover", epochs - first)
         return tuple(stage for stage in both if stage.epochs)
 
@@ -95,14 +100,16 @@ class PairClustering(Method):
 
     def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
         if self.stage == "similarity":
-            features, labels = model.encoder(batch.x)[: self.PAIRED], batch.labels[: self.PAIRED]
+            features = gathered(model.encoder(batch.x))[: self.PAIRED]
+            labels = gathered(batch.labels)[: self.PAIRED]
             return {"pairs": same_or_different(model.extra["similarity"](features, features), labels, self.expected)}
         labeled, first, second = batch.split(model(batch.x))
         terms: dict[str, Tensor] = {}
         if len(labeled):
             terms["ce"] = losses.cross_entropy(labeled, batch.labels, self.config.objective.smoothing)
         if len(first):
-            pair = self.pair_loss(novel_only(first, self.known), novel_only(second, self.known), judge(model, batch))
+            novel, other = (gathered(novel_only(view, self.known)) for view in (first, second))
+            pair = self.pair_loss(novel, other, judge(model, batch))
             pseudo = pseudo_labels(torch.cat([first, second]), torch.cat([first, second])[:, self.known :], self.known)
             terms |= {"pairs": pair, "pseudo": self.PSEUDO * ramp_up(batch.progress / self.RAMP) * pseudo}
         return terms
@@ -125,7 +132,7 @@ def same_or_different(
 @torch.no_grad()
 def judge(model: Model, batch: Batch) -> Pairs:
     """Which first view (row) and second view (column) are of one class, according to the frozen network."""
-    _, first, second = batch.split(model.extra["encoder"](batch.x))
+    first, second = map(gathered, batch.split(model.extra["encoder"](batch.x))[1:])
     parts = [model.extra["similarity"](part, second).argmax(2) for part in first.split(64)]  # to bound the memory
     return torch.cat(parts) == 1
 

@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from novakind.objective import batch
+
 
 @torch.no_grad()
 def sinkhorn(
@@ -18,6 +20,6 @@ def sinkhorn(
     """
     log_q = scores / eps
     for _ in range(iterations):
-        log_q = torch.log_softmax(log_q, 0)
+        log_q = log_q - batch.log_total(log_q)  # over all items, also those of other processes
         log_q = torch.log_softmax(log_q, 1)
     return log_q.exp()

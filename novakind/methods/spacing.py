@@ -2,8 +2,9 @@
 categories", CVPR workshops 2022). This is an approximation of it: the idea is kept, the procedure is our own.
 
 Stage "supervised" is cross-entropy on known classes. Stage "discover" begins with k-means on the embeddings of
-unlabeled items. The centres are pushed apart until they are equidistant, the corners of a regular simplex; each
-unlabeled item is pulled to the point nearest to the mean of its two views. Cross-entropy on labeled items goes on.
+unlabeled items, brought to length 1. The centres are pushed apart until they are equidistant, the corners of a regular
+simplex; each unlabeled item is pulled to the point nearest to the mean of its two views. Cross-entropy on labeled items
+goes on.
 
 Hyper-parameters: SHARE 0.5 of the epochs for known classes; SCALE 2: the corners are that many times as far from their
 middle as the k-means centres; PUSH 0.5 of the stage until they are reached; RATE 0.1 as factor on the learning rate.
@@ -21,16 +22,18 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from novakind.config import Config
 from novakind.errors import UserError
-from novakind.methods.clusters import Embedding, Labels, kmeans, set_centres
+from novakind.methods.clusters import Embedding, Labels, kmeans, seen, set_centres
 from novakind.methods.protocol import Batch, Embedded, Stage
 from novakind.methods.supervised import Supervised
 from novakind.model import Model
 from novakind.objective import losses
+from novakind.objective.batch import mean
 from novakind.objective.prior import Prior
 
 Points = Float[np.ndarray, "novel dim"]
@@ -68,7 +71,7 @@ class Spacing(Supervised):
             raise UserError(f"--dim {config.dim} has no room for {novel} equidistant points: give a larger --dim")
 
     def stages(self, epochs: int) -> tuple[Stage, ...]:
-        first = int(self.SHARE * epochs)
+        first = int(min(0.9, self.SHARE * self.config.pretraining) * epochs)
         discover = Stage("discover", epochs - first, lr=self.RATE)
         return (Stage("supervised", first, unlabeled=False), discover) if first else (discover,)
 
@@ -79,7 +82,7 @@ class Spacing(Supervised):
         if stage.name == "discover":
             model.extra["known"] = model.head
             model.extra["corners"] = Corners(len(self.prior.novel), model.card.dim).to(model.device)
-            model.replace_head("centroid")
+            model.replace_head("direction")
 
     def before_epoch(
         self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
@@ -88,6 +91,7 @@ class Spacing(Supervised):
             return
         corners = corners_of(model)
         embedding, labels, _ = embed()
+        embedding = seen(model, embedding)
         if epoch == 0:
             start = kmeans(embedding[labels < 0], len(self.prior.novel), self.config.seed).cluster_centers_
             corners.start.copy_(torch.from_numpy(start))
@@ -99,7 +103,9 @@ class Spacing(Supervised):
         if self.stage == "supervised":
             return super().loss(model, batch)
         terms: dict[str, Tensor] = {}
-        labeled, first, second = batch.split(model.embedding(batch.x))
+        embedding = model.embedding(batch.x)
+        labeled = embedding[: len(batch.labels)]
+        _, first, second = batch.split(F.normalize(embedding, dim=1))
         if len(labeled):
             logp = torch.log_softmax(model.extra["known"](labeled)[:, : self.prior.known], 1)
             terms["ce"] = losses.cross_entropy(logp, batch.labels, self.config.objective.smoothing)
@@ -109,14 +115,14 @@ class Spacing(Supervised):
             nearest = torch.cdist((first + second).detach() / 2, points).argmin(1)
             pulled = torch.cat([first, second])
             size = torch.maximum(spread(corners.goal), spread(pulled.detach()) / self.SCALE**2).clamp(min=1e-12)
-            terms["pull"] = (pulled - points[nearest].repeat(2, 1)).square().sum(1).mean() / size
+            terms["pull"] = mean((pulled - points[nearest].repeat(2, 1)).square().sum(1)) / size
         return terms
 
     def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
         corners = corners_of(model)
         model.extra.clear()
         embedding, labels, _ = embed()
-        show(model, corners.goal / corners.placed, embedding, labels)
+        show(model, corners.goal / corners.placed, seen(model, embedding), labels)
 
 
 def show(model: Model, points: Tensor, embedding: Embedding, labels: Labels) -> None:
@@ -129,7 +135,7 @@ def show(model: Model, points: Tensor, embedding: Embedding, labels: Labels) -> 
 
 def spread(points: Float[Tensor, "points dim"]) -> Float[Tensor, ""]:
     """The mean squared distance from the middle."""
-    return (points - points.mean(0)).square().sum(1).mean()
+    return mean((points - mean(points)).square().sum(1))
 
 
 def corners_of(model: Model) -> Corners:

@@ -1,9 +1,9 @@
 """A start from what is known: where items are good vectors already, categories start where clustering puts them.
 
-The embedding starts as the identity, or as the principal axes where it is narrower. The fixed prototypes are the means
-of the known classes, and for the novel ones the centres of k-means over the unlabeled items; where some of those are of
-known classes, the centres of semi-supervised k-means (Vaze et al., 2022), which keeps labeled items where they belong;
-one of its starts is k-means over all items, with each known class in the cluster that holds most of its labeled ones.
+The embedding starts as the metric that the known classes teach. The fixed prototypes are the means of the known
+classes, and for the novel ones the centres of clusters of the unlabeled items; where some of those are of known
+classes, labeled items stay where they belong and others may join them. Clusters are found from the bottom up (Ward) and
+by k-means; those that lie closer to their items are taken, and their sizes tell the shares of the categories.
 """
 
 from __future__ import annotations
@@ -13,94 +13,106 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from torch import Tensor
 from torch.nn.functional import normalize
 
 from novakind.methods.clusters import kmeans
 from novakind.methods.kmeans import raw_rows
+from novakind.methods.metric import learn_metric, unit
 from novakind.methods.protocol import Embedded
+from novakind.methods.ward import ward
 from novakind.model import Model
 from novakind.objective.heads import PrototypeHead
 from novakind.objective.metrics import pair_off
 from novakind.objective.prior import Prior
 
-STARTS, ROUNDS = 5, 50  # of semi-supervised k-means
+LEAST = 0.1  # of the mean size of a category: so large is each taken to be
+ROUNDS = 50  # of moving centres to the items that are nearest to them
+QUICK = 3_000_000  # items times clusters: beyond, k-means has one start
 
 Rows = Float[np.ndarray, "items dim"]
 Labels = Int[np.ndarray, " items"]
+Centres = Float[np.ndarray, "classes dim"]
 
 
 @torch.no_grad()
-def place(model: Model, embed: Callable[[], Embedded], prior: Prior, seed: int) -> None:
-    """Set embedding and prototypes by the training items as the encoder sees them."""
-    labels = np.empty(0, np.int64)
-
-    def listen() -> Embedded:
-        nonlocal labels
-        found = embed()
-        labels = found.labels
-        return found
-
-    rows = raw_rows(model, listen)
-    axes = leading_axes(rows, model.card.dim)
-    model.embed.weight.copy_(torch.from_numpy(axes))
-    model.embed.bias.zero_()
-    set_prototypes(model, rows @ axes.T, labels, prior, seed)
+def place(model: Model, embed: Callable[[], Embedded], prior: Prior, seed: int) -> Float[Tensor, " classes"]:
+    """Set embedding and prototypes by the training items as the encoder sees them; the shares of the clusters."""
+    rows, labels = raw_rows(model, embed)
+    metric = learn_metric(rows, labels, model.card.dim, seed)
+    wide = len(metric.axes)
+    model.embed.weight.zero_()[:wide] = torch.from_numpy(metric.axes)
+    model.embed.bias.zero_()[:wide] = torch.from_numpy(-metric.axes @ metric.mean)
+    return set_prototypes(model, predicted(model, rows), labels, prior, seed)
 
 
-def place_again(model: Model, embed: Callable[[], Embedded], prior: Prior, seed: int) -> None:
+def place_again(model: Model, embed: Callable[[], Embedded], prior: Prior, seed: int) -> Float[Tensor, " classes"]:
     """Set the prototypes by the training items as the model sees them now: learnt, clusters are easier to find."""
     rows, labels, _ = embed()
-    set_prototypes(model, rows, labels, prior, seed)
+    return set_prototypes(model, rows, labels, prior, seed)
+
+
+def predicted(model: Model, rows: Float[np.ndarray, "items numbers"]) -> Rows:
+    return (torch.from_numpy(rows).to(model.device) @ model.embed.weight.T + model.embed.bias).cpu().numpy()
 
 
 @torch.no_grad()
-def set_prototypes(model: Model, rows: Rows, labels: Labels, prior: Prior, seed: int) -> None:
-    """Where clustering finds all classes among these rows."""
+def set_prototypes(model: Model, rows: Rows, labels: Labels, prior: Prior, seed: int) -> Float[Tensor, " classes"]:
+    """Where clustering finds all classes among these rows; how the unlabeled ones spread over them."""
     assert isinstance(model.head, PrototypeHead)
     rows = unit(rows)
-    if prior.mixed:
-        centres = semi_supervised(rows, labels, prior, seed)
-    else:
-        known = [rows[labels == number].mean(0) for number in range(prior.known)]
-        centres = np.stack([*known, *kmeans(rows[labels < 0], len(prior.novel), seed).cluster_centers_])
+    centres = find_classes(rows, labels, prior, seed)
     model.head.prototypes.copy_(normalize(torch.from_numpy(centres.astype(np.float32)), dim=1))
+    first = 0 if prior.mixed else prior.known
+    nearest = first + squared_distances(rows[labels < 0], centres[first:]).argmin(1)
+    sizes = np.bincount(nearest, minlength=prior.classes)
+    sizes[first:] = np.maximum(sizes[first:], LEAST * len(nearest) / prior.classes)
+    return torch.from_numpy(sizes / sizes.sum()).float()
 
 
-def leading_axes(rows: Float[np.ndarray, "items numbers"], dim: int) -> Float[np.ndarray, "axes numbers"]:
-    """The `dim` directions that hold most of the rows' squared length; where there are no more than that, all as they
-    are, with zeros behind them."""
-    wide = rows.shape[1]
-    if dim >= wide:
-        return np.eye(dim, wide, dtype=np.float32)
-    gram = rows.T.astype(np.float64) @ rows
-    return np.linalg.eigh(gram)[1][:, : -dim - 1 : -1].T.astype(np.float32)
-
-
-def semi_supervised(rows: Rows, labels: Labels, prior: Prior, seed: int) -> Float[np.ndarray, "classes dim"]:
-    """Centres of all classes: labeled items stay in theirs, others go to the nearest; the best of several starts."""
-    free, best = rows[labels < 0], (np.inf, rows[:0])
+def find_classes(rows: Rows, labels: Labels, prior: Prior, seed: int) -> Centres:
+    """Centres of all classes, known ones first: of two ways to cluster the one that ends closer to the items."""
+    free, novel = rows[labels < 0], len(prior.novel)
     known = np.stack([rows[labels == number].mean(0) for number in range(prior.known)])
-    seeds = (np.random.default_rng([seed, start]) for start in range(STARTS))
-    starts = [spread_out(known, free, len(prior.novel), rng) for rng in seeds]
-    for centres in (known_first(kmeans(rows, prior.classes, seed).cluster_centers_, rows, labels, prior), *starts):
-        distance = np.zeros(len(free))
+    starts = 10 if len(rows) * prior.classes < QUICK else 1
+    if prior.mixed:
+        sizes = np.bincount(labels[labels >= 0], minlength=prior.known).astype(np.float64)
+        ways = [known_first(kmeans(rows, prior.classes, seed, starts).cluster_centers_, rows, labels, prior)]
+        ways += [ward(free, novel, seed, known, sizes)] if len(free) > novel else []
+        return settled(rows, labels, ways)
+    ways = [kmeans(free, novel, seed, starts).cluster_centers_]
+    ways += [ward(free, novel, seed)] if len(free) > novel else []
+    return np.concatenate([known, settled(free, np.full(len(free), -1), ways)])
+
+
+def settled(rows: Rows, labels: Labels, ways: list[Centres]) -> Centres:
+    """The best of several starts, each moved until it rests: labeled items stay in their class, others go to the
+    nearest centre."""
+    free, best = labels < 0, (np.inf, ways[0])
+    for centres in ways:
+        distance = np.inf
         for _ in range(ROUNDS):
-            squares = squared_distances(free, centres)
-            nearest, distance = squares.argmin(1), squares.min(1)
-            sums, counts = np.zeros_like(centres), np.zeros(len(centres))
-            np.add.at(sums, np.concatenate([labels[labels >= 0], nearest]), np.concatenate([rows[labels >= 0], free]))
-            np.add.at(counts, np.concatenate([labels[labels >= 0], nearest]), 1)
-            moved = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centres)
+            squares = squared_distances(rows, centres)
+            distance, members = float(squares[free].min(1).sum()), np.where(free, squares.argmin(1), labels)
+            moved = means_of(rows, members, centres)
             if np.abs(moved - centres).max() < 1e-5:
                 break
             centres = moved
-        best = min(best, (float(distance.sum()), centres), key=lambda found: found[0])
+        best = min(best, (distance, centres), key=lambda found: found[0])
     return best[1]
 
 
-def known_first(
-    centres: Float[np.ndarray, "classes dim"], rows: Rows, labels: Labels, prior: Prior
-) -> Float[np.ndarray, "classes dim"]:
+def means_of(rows: Rows, members: Labels, centres: Centres) -> Centres:
+    """The means of the clusters; one without items stays where it was."""
+    order, sizes = np.argsort(members, kind="stable"), np.bincount(members, minlength=len(centres))
+    filled = np.flatnonzero(sizes)
+    moved = centres.copy()
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])[filled]
+    moved[filled] = np.add.reduceat(rows[order], starts, axis=0) / sizes[filled, None]
+    return moved
+
+
+def known_first(centres: Centres, rows: Rows, labels: Labels, prior: Prior) -> Centres:
     """For each known class the cluster that holds most of its labeled items, no two alike; then the other clusters."""
     labeled = labels >= 0
     table = np.zeros((prior.known, len(centres)), np.int64)
@@ -109,24 +121,6 @@ def known_first(
     return centres[[*first, *(number for number in range(len(centres)) if number not in first)]]
 
 
-def spread_out(
-    known: Float[np.ndarray, "known dim"], free: Rows, novel: int, rng: np.random.Generator
-) -> Float[np.ndarray, "classes dim"]:
-    """The known centres, and one of the free items for each novel class: far ones are likelier (k-means++)."""
-    centres = list(known)
-    nearest = squared_distances(free, known).min(1)
-    for _ in range(novel):
-        total = nearest.sum()
-        chosen = free[rng.choice(len(free), p=nearest / total if total > 0 else None)]
-        centres.append(chosen)
-        nearest = np.minimum(nearest, ((free - chosen) ** 2).sum(1))
-    return np.stack(centres)
-
-
-def squared_distances(rows: Rows, centres: Float[np.ndarray, "classes dim"]) -> Float[np.ndarray, "items classes"]:
+def squared_distances(rows: Rows, centres: Centres) -> Float[np.ndarray, "items classes"]:
     squares = (rows**2).sum(1)[:, None] - 2 * rows @ centres.T + (centres**2).sum(1)
     return np.maximum(squares, 0)
-
-
-def unit(rows: Rows) -> Rows:
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)

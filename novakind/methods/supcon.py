@@ -3,8 +3,9 @@
 Embeddings of labeled items are drawn to others of their class and away from the rest. So the known classes teach what
 matters, and k-means on the embeddings of the unlabeled items finds the new categories.
 
-Departures: a labeled item has one view here, so its positives are other items of its class in the batch, and an item
-without any is left out. There is no projection to discard: the embedding is already a linear map of the features.
+The authors': the loss, temperature 0.07, two views of each item. Ours: there is no projection to discard, as the
+embedding is already a linear map of the features; embeddings are brought to length 1 before k-means, as the loss
+compares directions; the answer over all classes, which is the nearest centre; views, encoder, optimiser and batch.
 """
 
 from __future__ import annotations
@@ -20,22 +21,23 @@ from novakind.config import Config
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.methods.supervised import place_centres
 from novakind.model import Model
+from novakind.objective.batch import gathered
 from novakind.objective.prior import Prior
 
 
 class SupCon(Method):
     """One stage on labeled items; centres at the end."""
 
-    temperature = 0.1
+    temperature = 0.07
 
     def __init__(self, config: Config, prior: Prior) -> None:
         self.seed, self.prior = config.seed, prior
 
     def stages(self, epochs: int) -> tuple[Stage, ...]:
-        return (Stage("contrast", epochs, unlabeled=False),)
+        return (Stage("contrast", epochs, unlabeled=False, labeled_views=2),)
 
     def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
-        return {"contrast": contrast(model.embedding(batch.x), batch.labels, self.temperature)}
+        return {"contrast": contrast(gathered(model.embedding(batch.x)), gathered(batch.labels), self.temperature)}
 
     def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
         place_centres(model, embed, self.prior, self.seed)

@@ -6,6 +6,7 @@ it has.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from novakind.modality.series import Series
 from novakind.modality.strings import as_texts
 from novakind.modality.text import Text
 from novakind.modality.video import Video
+from novakind.structure import misfit_fields
 
 
 @runtime_checkable
@@ -141,6 +143,7 @@ else:
 KINDS: dict[str, Kind] = {"image": Image, "video": Video, "series": Series, "text": Text, "features": Features}
 VECTORS: Kind = Features  # what frozen encoders make of all the others
 FALLBACK = Image  # for files of which most have an ending that nobody claims: reading them says what is wrong
+LARGEST_ROW = 2**28  # numbers
 TRIED = 9  # files that are looked at where several kinds claim the ending of most
 
 
@@ -186,8 +189,20 @@ def from_array(X: np.ndarray, reading: Any = None) -> tuple[np.ndarray, Modality
 
 
 def from_settings(settings: dict[str, Any]) -> Modality:
-    """The modality that wrote these settings."""
+    """The modality that wrote these settings; what no modality can have written is a UserError."""
     arguments = {
         key: tuple(value) if isinstance(value, list) else value for key, value in settings.items() if key != "kind"
     }
-    return KINDS[settings["kind"]](**arguments)
+    kind = settings.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise UserError(f"{kind!r} is no kind of data: choose from {', '.join(KINDS)}")
+    wrong = misfit_fields(KINDS[kind], arguments)
+    if not wrong:
+        found = KINDS[kind](**arguments)
+        numbers = [one for value in arguments.values() for one in (value if isinstance(value, tuple) else (value,))]
+        finite = all(math.isfinite(one) for one in numbers if isinstance(one, float))
+        shape = found.shape
+        if finite and all(side > 0 for side in shape) and math.prod(shape) <= LARGEST_ROW:
+            return found
+        wrong = f"rows of shape {shape} cannot be"
+    raise UserError(f"{wrong}: a modality has not written these settings")

@@ -6,6 +6,7 @@ stands still may send no frame for seconds. The timestamps of the frames are all
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from novakind.errors import UnreadableError, UserError
+from novakind.given import MEMORY, status
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -26,6 +28,10 @@ else:
 SLACK = 0.001  # seconds: some containers keep whole milliseconds, so a frame may come that much late
 ENOUGH = 1.0  # seconds of a damaged file that are worth keeping, however long it was
 STILL = ("image2", "_pipe", "tty")  # what FFmpeg would show of pictures and of text
+FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,avi,matroska,webm,mpeg,mpegvideo,mpegts,m4v,h264,hevc,gif,asf,flv,ogg,mp3,wav,flac"
+SAFE = {"protocol_whitelist": "file", "format_whitelist": FORMATS}  # a list of other files is no video
+BYTES = 24  # of a pixel: a decoder keeps several frames
+LARGEST = 40_000_000  # pixels of a frame; 8K has 33 million
 MICROSECONDS = 1_000_000
 
 Clip = UInt8[np.ndarray, "3 frames size size"]
@@ -62,21 +68,30 @@ def opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     """The file and its first stream of pictures; whatever the decoder raises within becomes the reason in one line."""
     av = library()
     try:
-        if path.stat().st_size == 0:
+        if status(path).st_size == 0:
             raise UnreadableError("empty file")
         # An absolute path is never taken for a protocol, and a playlist cannot reach out to the network.
-        with av.open(str(path.absolute()), container_options={"protocol_whitelist": "file"}) as container:
+        with av.open(str(path.absolute()), container_options=SAFE) as container:
             if any(kind in container.format.name for kind in STILL):
                 raise UnreadableError("not a video")
             stream = next((each for each in container.streams.video if not is_cover(each)), None)
             if stream is None:
                 raise UnreadableError("sound without pictures" if container.streams.audio else "no video in it")
+            if stream.codec_context is None:
+                raise UnreadableError("a video by a codec that is not known here")
+            if stream.width * stream.height > LARGEST:
+                raise UnreadableError(f"frames of {stream.width} x {stream.height} pixels, more than any camera takes")
             stream.codec_context.thread_count = 1  # files are decoded side by side already
-            yield container, stream
+            with MEMORY.room(BYTES * stream.width * stream.height):
+                yield container, stream
     except av.error.InvalidDataError:
         raise UnreadableError("not a video, or damaged") from None
-    except (av.FFmpegError, OSError, ValueError, RuntimeError, MemoryError) as error:
+    except (UnreadableError, UserError):
+        raise
+    except Exception as error:  # decoders of damaged files raise almost anything
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        if getattr(error, "errno", None) == errno.EINVAL:  # what FFmpeg says of formats that are not on the list
+            reason = "not a video, or damaged"
         raise UnreadableError(reason.replace("\n", " ")) from None
 
 

@@ -28,9 +28,11 @@ PRESETS: dict[str, dict[str, Any]] = {
         "encoder": "flat",
         "dim": 0,
         "start": "clusters",
+        "prior": "auto",
         "batch": 512,
         "objective.ce": 2.0,
-        "objective.kl": 1.0,
+        "objective.kl": 0.5,
+        "objective.novel_mass": 1.0,
         "objective.var": 0.0,
         "optim.name": "adamw",
         "optim.lr": 1e-3,
@@ -57,7 +59,8 @@ class FeatureViews:
     mix: Share = 0.0
     """At most this share of another item of the batch is mixed in."""
     neighbours: Annotated[int, Range(0, 1000)] = 10
-    """The second view of an unlabeled item is one of so many nearest others; 0: it is the item itself."""
+    """The second view of an unlabeled item is one of so many nearest others that have it among their own nearest ones;
+    0: it is the item itself."""
 
     def __post_init__(self) -> None:
         check(self, "views.")
@@ -171,10 +174,13 @@ class Features:
         """All views go with vectors."""
 
     def collate(self, rows: np.ndarray) -> Tensor:
-        batch = torch.from_numpy(np.array(rows, dtype=np.float32))
-        batch = (batch - torch.tensor(self.mean)) / torch.tensor(self.std)
+        return self.from_tensor(torch.from_numpy(np.array(rows, dtype=np.float32)))
+
+    def from_tensor(self, rows: Tensor) -> Tensor:
+        """As `collate`, within a network that is exported."""
+        batch = (rows - torch.tensor(self.mean)) / torch.tensor(self.std)
         if self.lift:
-            batch = torch.cat([batch, torch.full((len(batch), 1), self.lift)], 1)
+            batch = torch.cat([batch, torch.full_like(batch[:, :1], self.lift)], 1)
         return normalize(batch, dim=1)
 
     def augment(self, batch: Tensor, policy: FeatureViews, generator: torch.Generator) -> Tensor:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from novakind.errors import UserError
 from novakind.modality.display import Pictures
-from novakind.modality.opening import GLANCE, colour, glance, open_rgb
+from novakind.modality.opening import GLANCE, MEGAPIXELS, Megapixels, colour, glance, open_rgb
 from novakind.modality.paper import PAPER
 from novakind.modality.pixels import (
     ImageViews,
@@ -99,6 +99,8 @@ class ImageReading:
     the files, at most 64."""
     flips: bool = False
     """Predict a picture as the mean over it and its mirror image; takes twice the time, and not for letters."""
+    megapixels: Megapixels = MEGAPIXELS
+    """Larger pictures are skipped: in memory each pixel takes up to 4 bytes, however small the file is."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -126,6 +128,8 @@ class Image:
     seen: int = 0
     """Side in pixels to which the network's pictures are scaled; 0: as they are."""
     interpolation: str = "bilinear"
+    megapixels: int = MEGAPIXELS
+    """Of the largest picture that is read."""
 
     kind = "image"
     noun = "pictures"
@@ -137,6 +141,9 @@ class Image:
     Views = ImageViews
     presets = PRESETS
     trainable = True
+    rows_in_python = """pictures = [ImageOps.exif_transpose(Image.open(file)).convert("RGB") for file in sys.argv[1:]]
+square = [ImageOps.fit(picture, info["shape"][1:], Image.Resampling.BILINEAR) for picture in pictures]
+rows = np.stack([np.asarray(picture).transpose(2, 0, 1) for picture in square])"""
 
     @classmethod
     def recognises(cls, file: Path) -> bool:
@@ -147,10 +154,11 @@ class Image:
         """The median short side of some of the pictures, at least 8 pixels, and at most what a published encoder sees;
         64 without one: more is slow on a CPU."""
         if reading.size:
-            return cls(reading.size, flips=reading.flips, seen=reading.size)
+            return cls(reading.size, flips=reading.flips, seen=reading.size, megapixels=reading.megapixels)
         most = origin.size if origin else FROM_SCRATCH
-        sides = [min(picture.size) for picture in glance(files)]
-        return cls(int(np.clip(np.median(sides), 8, most)) if sides else most, flips=reading.flips)
+        sides = [min(picture.size) for picture in glance(files, reading.megapixels)]
+        side = int(np.clip(np.median(sides), 8, most)) if sides else most
+        return cls(side, flips=reading.flips, megapixels=reading.megapixels)
 
     @classmethod
     def suggested(cls, some: Sequence[Path] | np.ndarray) -> tuple[str, str]:
@@ -188,7 +196,8 @@ class Image:
 
     def read(self, path: Path) -> list[tuple[str, np.ndarray]]:
         """Upright, in RGB, scaled to cover the square and cropped at the centre: uint8 (3, size, size)."""
-        picture = ImageOps.fit(open_rgb(path, max(512, self.size)), (self.size, self.size), Pillow.Resampling.BILINEAR)
+        whole = open_rgb(path, max(512, self.size), self.megapixels)
+        picture = ImageOps.fit(whole, (self.size, self.size), Pillow.Resampling.BILINEAR)
         return [("", np.ascontiguousarray(np.asarray(picture, dtype=np.uint8).transpose(2, 0, 1)))]
 
     def reading(self) -> ImageReading:
@@ -200,12 +209,21 @@ class Image:
         return replace(self, mean=origin.mean, std=origin.std, seen=self.seen or origin.size, interpolation=look)
 
     def decoding(self) -> dict[str, Any]:
-        return {"kind": self.kind, "size": self.size}
+        """Pictures that were too large are tried again where larger ones are allowed."""
+        return {"kind": self.kind, "size": self.size} | self.limit()
+
+    def limit(self) -> dict[str, int]:
+        """Said where it is not the usual one, so that runs from before there was one go on."""
+        return {} if self.megapixels == MEGAPIXELS else {"megapixels": self.megapixels}
 
     def check(self, views: ImageViews, rows: Iterable[np.ndarray]) -> None:
         """Predicting a picture and its mirror image alike goes only where mirroring keeps the class."""
         if self.flips and not views.flip:
             raise UserError(MIRRORED)
+
+    def from_tensor(self, rows: Tensor) -> Tensor:
+        """As `collate`, within a network that is exported."""
+        return rows.float() / 255
 
     def collate(self, rows: np.ndarray) -> Tensor:
         """Tones from 0 to 1."""
@@ -246,7 +264,8 @@ class Image:
         return buffer.getvalue()
 
     def settings(self) -> dict[str, Any]:
-        return {"kind": self.kind, **asdict(self)}
+        plain = {key: value for key, value in asdict(self).items() if key != "megapixels"}
+        return {"kind": self.kind, **plain, **self.limit()}
 
 
 def as_pictures(X: np.ndarray) -> list[Pillow.Image]:

@@ -1,26 +1,35 @@
-"""Picture files as a person sees them: upright, in RGB, whatever their mode and depth."""
+"""Picture files as a person sees them: upright, in RGB, whatever their mode and depth; none larger than allowed."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from PIL import Image as Pillow
 from PIL import ImageOps
 
 from novakind.errors import UnreadableError
+from novakind.given import MEMORY, opened
+from novakind.settings import Range
 
 GLANCE = 50  # pictures tell what the others are
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # others may start programs: EPS, Ghostscript
+MEGAPIXELS = 100
+LARGE = 2**24  # pixels from which a picture is made smaller before anything else is done with it
+BYTES = {"1": 1, "L": 1, "P": 1, "LA": 4, "I;16": 2}  # of a pixel as Pillow keeps it; 4 in all other modes
+
+Megapixels = Annotated[int, Range(1, 178)]  # beyond which Pillow itself refuses
 
 
-def glance(files: Sequence[Path]) -> Iterator[Pillow.Image]:
+def glance(files: Sequence[Path], megapixels: int = MEGAPIXELS) -> Iterator[Pillow.Image]:
     """Some of the pictures, those that can be read."""
     for file in files[:: max(1, len(files) // GLANCE)]:
         try:
-            yield open_rgb(file)
-        except (UnreadableError, OSError, Pillow.DecompressionBombError):
+            yield open_rgb(file, megapixels=megapixels)
+        except UnreadableError:
             continue
 
 
@@ -30,24 +39,53 @@ def colour(picture: Pillow.Image) -> float:
     return float((tones.max(2) - tones.min(2)).mean())
 
 
-def open_rgb(path: Path, side: int = 512) -> Pillow.Image:
+def open_rgb(path: Path, side: int = 512, megapixels: int = MEGAPIXELS) -> Pillow.Image:
     """The picture as a person sees it: turned by its EXIF tag, 16-bit tones scaled, transparency laid on white."""
     try:
-        with warnings.catch_warnings():
+        with opened(path) as stream, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow warns of odd metadata in files that it reads well
-            with Pillow.open(path) as file:
+            with Pillow.open(stream, formats=FORMATS) as file:
+                check_pixels(*file.size, megapixels)
                 file.draft("RGB", (side, side))  # large JPEGs decode at a fraction of their size
-                picture = ImageOps.exif_transpose(file)
-                if picture.mode.startswith(("I", "F")):
-                    return from_deep(picture).convert("RGB")
-                if picture.has_transparency_data:
-                    picture = picture.convert("RGBA")
-                    return Pillow.alpha_composite(Pillow.new("RGBA", picture.size, "white"), picture).convert("RGB")
-                return picture.convert("RGB")
+                with MEMORY.room(file.width * file.height * BYTES.get(file.mode, 4)):
+                    return as_rgb(ImageOps.exif_transpose(lessened(file, side)))
+    except UnreadableError:
+        raise
     except Pillow.UnidentifiedImageError:
         raise UnreadableError("empty file" if path.stat().st_size == 0 else "not an image") from None
     except Exception as error:  # decoders of damaged files raise almost anything
         raise UnreadableError(f"{type(error).__name__}: {error}".replace("\n", " ")) from None
+
+
+def check_pixels(width: int, height: int, megapixels: int) -> None:
+    """Refuse what would take more memory than it is worth: a file of some KB can hold gigabytes of one tone."""
+    if width * height > megapixels * 1_000_000:
+        found = -(-width * height // 1_000_000)
+        raise UnreadableError(f"{width} x {height} pixels, more than --megapixels {megapixels}: {found} would read it")
+
+
+def lessened(picture: Pillow.Image, side: int) -> Pillow.Image:
+    """A very large picture at a fraction of its size, in its own mode; others as they are."""
+    times = min(picture.size) // (2 * side)
+    if picture.width * picture.height < LARGE or times < 2:
+        return picture
+    tag = picture.getexif()
+    if picture.mode in ("1", "P", "PA") or ";" in picture.mode:  # which cannot be averaged
+        width, height = picture.size
+        smaller = picture.resize((width // times, height // times), Pillow.Resampling.NEAREST)
+    else:
+        smaller = picture.reduce(times)
+    smaller.info["exif"] = tag.tobytes()  # that tells how it is turned
+    return smaller
+
+
+def as_rgb(picture: Pillow.Image) -> Pillow.Image:
+    if picture.mode.startswith(("I", "F")):
+        return from_deep(picture).convert("RGB")
+    if picture.has_transparency_data:
+        picture = picture.convert("RGBA")
+        return Pillow.alpha_composite(Pillow.new("RGBA", picture.size, "white"), picture).convert("RGB")
+    return picture.convert("RGB")
 
 
 def from_deep(picture: Pillow.Image) -> Pillow.Image:

@@ -171,6 +171,10 @@ class Series:
     def check(self, views: SeriesViews, rows: Iterable[np.ndarray]) -> None:
         """All views go with series."""
 
+    def from_tensor(self, rows: Tensor) -> Tensor:
+        """As `collate`, within a network that is exported."""
+        return rows.float()
+
     def collate(self, rows: np.ndarray) -> Tensor:
         """The values in their own unit."""
         return torch.from_numpy(np.array(rows, dtype=np.float32))  # a copy: the store's rows are read-only

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from novakind.errors import UnreadableError, UserError
+from novakind.given import opened
 
 BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # not tabs, line and page ends, and colours of terminals
@@ -71,11 +72,8 @@ def read_text(file: Path, length: int) -> str:
     UTF-8, UTF-16 with its mark, or Western European where that is likely; anything else is unreadable.
     """
     most = 4 * length + ROOM  # two bytes for a letter and two for the end of a line
-    try:
-        with file.open("rb") as opened:
-            content = opened.read(most + 1)
-    except OSError as error:
-        raise UnreadableError(error.strerror or str(error)) from None
+    with opened(file) as stream:
+        content = stream.read(most + 1)
     is_whole = len(content) <= most
     if not content:
         raise UnreadableError("empty file")

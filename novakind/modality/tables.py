@@ -16,10 +16,13 @@ import numpy as np
 from jaxtyping import Float
 
 from novakind.errors import UnreadableError
+from novakind.given import MEGABYTE, MEMORY, read_whole, status
 
 Kind = Literal["number", "date", "text", "empty"]
 SEPARATOR = "\x1f"  # made for this, and refused in the file, so that no cell holds it
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-"})
+MOST = 512 * MEGABYTE  # of a recording, which is read as a whole
+TIMES = 12  # as much memory as the file has bytes, for its text and its cells
 BLOCK = 100_000  # rows whose cells are in memory at a time
 LARGEST = 1e30  # no sensor measures more, and squares of it still fit into a float
 BINARY = re.compile(r"[\x00-\x08\x0e-\x1f]")
@@ -63,10 +66,11 @@ class Layout:
 
 def read_table(path: Path) -> Table:
     """The table in a text file; whatever is wrong with the file is an UnreadableError."""
-    try:
-        text = decode(path.read_bytes())
-    except OSError as error:
-        raise UnreadableError(error.strerror or type(error).__name__) from None
+    with MEMORY.room(TIMES * status(path).st_size):
+        return as_table(decode(read_whole(path, MOST)))
+
+
+def as_table(text: str) -> Table:
     written = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if written[0].lower().startswith(("sep=", '"sep=')):
         written[0] = ""  # a word to one spreadsheet program

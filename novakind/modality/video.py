@@ -196,6 +196,10 @@ class Video:
                     "give --no-motion"
                 )
 
+    def from_tensor(self, rows: Tensor) -> Tensor:
+        """As `collate`, within a network that is exported."""
+        return rows.float() / 255
+
     def collate(self, rows: np.ndarray) -> Tensor:
         """Tones from 0 to 1, of all frames that are stored."""
         return torch.from_numpy(np.require(rows, requirements="W")).float().div_(255)  # the store's rows are read-only

@@ -56,7 +56,18 @@ class CentroidHead(nn.Module):
         self.register_buffer("spread", torch.ones(()))
 
     def forward(self, embedding: Embedding) -> LogProbs:
-        return torch.log_softmax(-torch.cdist(embedding, self.centres).square() / self.spread, 1)
+        return torch.log_softmax(-torch.cdist(self.seen(embedding), self.centres).square() / self.spread, 1)
+
+    def seen(self, embedding: Embedding) -> Embedding:
+        """The points whose distances count."""
+        return embedding
+
+
+class DirectionHead(CentroidHead):
+    """The same for embeddings brought to length 1: k-means by direction, however long an embedding is."""
+
+    def seen(self, embedding: Embedding) -> Embedding:
+        return F.normalize(embedding, dim=1)
 
 
 class MLPHead(nn.Module):
@@ -95,4 +106,30 @@ class MLPHead(nn.Module):
         return F.normalize(self.projection(embedding), dim=1) @ F.normalize(self.prototypes.weight, dim=1).T
 
 
-HEADS = {"linear": LinearHead, "prototype": PrototypeHead, "centroid": CentroidHead, "mlp": MLPHead}
+class JoinedHead(nn.Module):
+    """A head whose outputs were merged by a person: a category is as probable as all outputs that lead to it together.
+
+    An output that leads nowhere is left out, and a category that no output leads to has no probability.
+    """
+
+    nothing = -100.0  # of a logarithm: no number is as small, and sums stay finite
+
+    def __init__(self, inner: nn.Module, into: tuple[int, ...]) -> None:
+        super().__init__()
+        self.inner, self.into = inner, into
+
+    def forward(self, embedding: Embedding) -> LogProbs:
+        logp = self.inner(embedding)
+        members = [[one for one, to in enumerate(self.into) if to == number] for number in range(len(self.into))]
+        none = torch.full_like(logp[:, 0], self.nothing)
+        columns = [torch.logsumexp(logp[:, ones], 1) if ones else none for ones in members]
+        return torch.log_softmax(torch.stack(columns, 1), 1)
+
+
+HEADS = {
+    "linear": LinearHead,
+    "prototype": PrototypeHead,
+    "centroid": CentroidHead,
+    "direction": DirectionHead,
+    "mlp": MLPHead,
+}

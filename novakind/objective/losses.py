@@ -2,16 +2,17 @@
 
 Terms on single items: cross_entropy, entropy, sharpened, consistency_norm, consistency_mse, swapped.
 Terms on the batch as a whole: mean_kl, covariance_norm.
-The authors' published variants: mean_kl_one_sided, variance_diagonal, novel_entropy. Ours: novel_mass.
+Means and sums over items are those of `batch`: over all of them, also where several processes hold them.
+The authors' published variants: mean_kl_one_sided, variance_diagonal, novel_entropy. Ours: novel_mass, kept_out.
 """
 
 from __future__ import annotations
 
-import math
-
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
+
+from novakind.objective import batch
 
 LogProbs = Float[Tensor, "batch classes"]
 Scalar = Float[Tensor, ""]
@@ -28,19 +29,22 @@ def cross_entropy(logp: LogProbs, labels: Int[Tensor, " batch"], smoothing: floa
     Zero at one-hot correct predictions. `smoothing` moves that share of the target evenly onto all classes; the paper
     has none.
     """
-    picked = logp.gather(1, labels[:, None]).mean()
+    picked = batch.mean(logp.gather(1, labels[:, None])[:, 0])
     if smoothing == 0:
         return -picked
-    return -(1 - smoothing) * picked - smoothing * logp.mean()
+    return -(1 - smoothing) * picked - smoothing * batch.mean(logp.mean(1))
 
 
 def entropy(logp: LogProbs) -> Scalar:
     """Make each prediction decisive (eq. 9). Zero at one-hot, ln K at uniform."""
-    return -(logp.exp() * finite(logp)).sum(1).mean()
+    return -batch.mean((logp.exp() * finite(logp)).sum(1))
 
 
 def novel_entropy(logp: LogProbs, known: int, temperature: float = 1.0) -> Scalar:
-    """Make each prediction decisive among the novel classes alone: the authors' code, which uses temperature 0.05."""
+    """Make each prediction decisive among the novel classes alone: the authors' code, with temperature 0.5.
+
+    There it divides logits that are cosines over tau = 0.1: together 0.05 of the cosine.
+    """
     return entropy(torch.log_softmax(logp[:, known:] / temperature, 1))
 
 
@@ -56,7 +60,7 @@ def sharpen_probs(logp: LogProbs, sharpness: float) -> Float[Tensor, "batch clas
 
 def soft_cross_entropy(targets: Float[Tensor, "batch classes"], logp: LogProbs) -> Scalar:
     """Mean over items of the cross-entropy between two distributions."""
-    return -(targets * finite(logp)).sum(1).mean()
+    return -batch.mean((targets * finite(logp)).sum(1))
 
 
 def sharpened(logp: LogProbs, sharpness: float = 0.1) -> Scalar:
@@ -66,12 +70,12 @@ def sharpened(logp: LogProbs, sharpness: float = 0.1) -> Scalar:
 
 def consistency_norm(first: LogProbs, second: LogProbs) -> Scalar:
     """The two views of an item must agree: the Frobenius norm of P - P' over B, not squared (eq. 11)."""
-    return torch.linalg.matrix_norm(first.exp() - second.exp()) / len(first)
+    return batch.norm(first.exp() - second.exp()) / batch.count(first)
 
 
 def consistency_mse(first: LogProbs, second: LogProbs) -> Scalar:
     """The two views must agree: the plain mean squared error that the field uses in place of eq. 11."""
-    return (first.exp() - second.exp()).square().mean()
+    return batch.mean((first.exp() - second.exp()).square().mean(1))
 
 
 def swapped(first: LogProbs, second: LogProbs) -> Scalar:
@@ -91,14 +95,12 @@ def swapped_sharpened(first: LogProbs, second: LogProbs, sharpness: float = 0.5)
 
 def log_mean(logp: LogProbs) -> Float[Tensor, " classes"]:
     """Log of the batch's mean prediction (eq. 13), finite even where every probability of a class underflows."""
-    return torch.logsumexp(finite(logp), 0) - math.log(len(logp))
+    return batch.log_mean(finite(logp))
 
 
 def covariance(logp: LogProbs) -> Float[Tensor, "classes classes"]:
     """The batch's covariance, divided by B (eq. 15-16)."""
-    probs = logp.exp()
-    centred = probs - probs.mean(0)
-    return centred.T @ centred / len(probs)
+    return batch.covariance(logp.exp())
 
 
 def mean_kl(logp: LogProbs, target: Float[Tensor, " classes"]) -> Scalar:
@@ -123,11 +125,23 @@ def covariance_norm(logp: LogProbs, target: Float[Tensor, "classes classes"]) ->
     return torch.linalg.matrix_norm(covariance(logp) - target)
 
 
-def variance_diagonal(logp: LogProbs, target: Float[Tensor, "classes classes"]) -> Scalar:
-    """The diagonal of eq. 17 alone: each neuron's variance, not how neurons vary together (the authors' code)."""
-    return torch.linalg.vector_norm(logp.exp().var(0, correction=0) - target.diagonal())
+def variance_diagonal(logp: LogProbs, target: Float[Tensor, " classes"], known: int) -> Scalar:
+    """Each novel neuron's variance, not how neurons vary together: the authors' code in place of eq. 17.
+
+    The mean over novel classes of the squared difference between the unbiased variance of p_j, among the novel classes
+    alone, and p_j (1 - p_j) of the prior. The authors weigh it 0.01.
+    """
+    shares = target[known:] / target[known:].sum()
+    unbiased = batch.variance(torch.softmax(logp[:, known:], 1)) * (items := batch.count(logp)) / max(1, items - 1)
+    return (unbiased - shares * (1 - shares)).square().mean()
+
+
+def kept_out(logp: LogProbs, barred: Bool[Tensor, "batch classes"]) -> Scalar:
+    """Keep items off the classes that a person said they are not of: minus the log of all other probability."""
+    others = torch.logsumexp(logp.masked_fill(barred, -torch.inf), 1)
+    return -batch.mean(torch.where(barred.any(1), others, 0.0))
 
 
 def novel_mass(logp: LogProbs, known: int) -> Scalar:
     """Keep each unlabeled item off the known classes: minus the log of its total novel probability. Our addition."""
-    return -torch.logsumexp(logp[:, known:], 1).mean()
+    return -batch.mean(torch.logsumexp(logp[:, known:], 1))

@@ -2,11 +2,14 @@
 
 Classes are numbered 0..L-1 (known) and L.. (novel). *Task-agnostic* predictions are the arg max over all K neurons, so
 a novel item that lands on a known class is wrong. *Task-aware* ones are the arg max over the novel neurons only (for
-novel items) or the known neurons only (for known items). The number of novel neurons may differ from the true number
-of novel classes.
+novel items) or the known neurons only (for known items). *Joint* scores are task-agnostic predictions of novel items
+under a matching in which known neurons may stand for novel classes too: kinder, and what AutoNovel and others publish
+as task-agnostic. The number of novel neurons may differ from the true number of novel classes.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -53,10 +56,20 @@ def novel_acc(truth: Labels, predicted: Labels, known: int) -> float:
     return clustering_acc(truth[found] - known, predicted[found] - known) * float(found.mean())
 
 
-def scores(truth: Labels, logp: Float[np.ndarray, "items classes"], known: int, split: str) -> dict[str, float]:
-    """Every metric of one split; `truth` gives each item's true class, and items of unknown truth (-1) are left out."""
+def scores(
+    truth: Labels,
+    logp: Float[np.ndarray, "items classes"],
+    known: int,
+    split: str,
+    novel: Float[np.ndarray, "items novel"] | None = None,
+) -> dict[str, float]:
+    """Every metric of one split; `truth` gives each item's true class, and items of unknown truth (-1) are left out.
+
+    `novel` are answers among the novel classes alone, where they have a head of their own.
+    """
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score  # here: it takes a second
 
+    alone = (logp[:, known:] if novel is None else novel)[truth >= 0]
     logp, truth = logp[truth >= 0], truth[truth >= 0]
     agnostic = logp.argmax(1)
     is_novel = truth >= known
@@ -69,12 +82,33 @@ def scores(truth: Labels, logp: Float[np.ndarray, "items classes"], known: int, 
         new_truth = truth[is_novel]
         for protocol, predicted in (
             ("agnostic", agnostic[is_novel]),
-            ("aware", logp[is_novel, known:].argmax(1) + known),
+            ("aware", alone[is_novel].argmax(1) + known),
         ):
             result[f"novel_acc/{split}/{protocol}"] = novel_acc(new_truth, predicted, known)
             result[f"novel_nmi/{split}/{protocol}"] = float(normalized_mutual_info_score(new_truth, predicted))
             result[f"novel_ari/{split}/{protocol}"] = float(adjusted_rand_score(new_truth, predicted))
+        result[f"novel_acc/{split}/joint"] = clustering_acc(new_truth, agnostic[is_novel])
     return result
+
+
+def one_matching(truth: Labels, predicted: Labels, known: int) -> dict[str, float]:
+    """How right unlabeled items are under the one matching of categories to classes that is best for all of them.
+
+    `all`, `old` (known classes) and `new` are the generalised category discovery metrics (Vaze et al., 2022, "v2");
+    `mean` counts every class alike, however large. NaN where there is no such item.
+    """
+    matched = match(truth, predicted)
+    right = np.array([matched.get(int(category), -1) for category in predicted]) == truth
+    parts = {"all": truth >= 0, "old": truth < known, "new": truth >= known}
+    found = {name: float(right[chosen].mean()) if chosen.any() else float("nan") for name, chosen in parts.items()}
+    return found | {"mean": float(np.mean([right[truth == one].mean() for one in np.unique(truth)]))}
+
+
+def share_distance(found: Sequence[float], truth: Sequence[float]) -> float:
+    """Total variation between two multisets of shares, the largest with the largest: 0 for equal ones, at most 1."""
+    one, other = (np.sort(np.asarray(shares, dtype=float))[::-1] for shares in (found, truth))
+    longer = max(len(one), len(other))
+    return float(np.abs(np.pad(one, (0, longer - len(one))) - np.pad(other, (0, longer - len(other)))).sum() / 2)
 
 
 def matched_confusion(

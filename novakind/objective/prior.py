@@ -13,6 +13,8 @@ from torch import Tensor
 
 from novakind.errors import UserError
 
+GONE = "-"  # instead of a share: a category that was merged into another
+
 
 @dataclass(frozen=True)
 class Prior:
@@ -31,7 +33,7 @@ class Prior:
         shares = ", ".join(f"{share:g}" for share in self.novel)
         if not self.novel:
             raise UserError("the prior has no novel class, but at least 1 is needed: give --novel 1 or more")
-        if any(not math.isfinite(share) or share <= 0 for share in self.novel):
+        if any(not math.isfinite(share) or share < 0 for share in self.novel) or not any(self.novel):
             raise UserError(
                 f"the prior {shares} holds a share that is not above 0: give every novel class a share above 0"
             )
@@ -57,28 +59,33 @@ class Prior:
     def counted(cls, known: int, counts: Sequence[int]) -> Prior:
         """Shares in proportion to counts, e.g. to the number of items of each class in an earlier survey."""
         total = sum(counts)
-        if total <= 0:
-            raise UserError(f"the counts {list(counts)} hold no item, but a prior needs some: count at least one item")
+        if total <= 0 or min(counts) <= 0:
+            raise UserError(f"the counts {list(counts)} hold a class without items: count at least one item of each")
         return cls(known, tuple(count / total for count in counts))
 
     @classmethod
     def parse(cls, text: str, known: int, novel: int, mixed: float = 0.0) -> Prior:
-        """Read "uniform" or shares such as "1/2,1/8,1/8,1/8,1/8": one per novel class."""
-        if text.strip() == "uniform":
+        """Read "uniform" or shares such as "1/2,1/8,1/8,1/8,1/8": one per novel class, "-" for one that is no more;
+        "auto" begins uniform."""
+        if text.strip() in ("uniform", "auto"):
             return cls.uniform(known, novel, mixed)
+        parts = [part.strip() for part in text.split(",")]
         try:
-            shares = tuple(read_share(part.strip()) for part in text.split(","))
+            shares = tuple(0.0 if part == GONE else read_share(part) for part in parts)
         except (ValueError, ArithmeticError):  # not a number, 1/0, or 1e999
             raise UserError(
-                f'the prior "{text}" is not a list of numbers: write uniform, or shares such as 1/2,1/4,1/4'
+                f'the prior "{text}" is not a list of numbers: write uniform, auto, or shares such as 1/2,1/4,1/4'
             ) from None
         if len(shares) != novel:
             raise UserError(
                 f'the prior "{text}" has {len(shares)} shares, but --novel asks for {novel} categories: '
                 f"give {novel} shares that sum to 1"
             )
+        if any(share <= 0 for part, share in zip(parts, shares, strict=True) if part != GONE):
+            shown = ", ".join(f"{share:g}" for share in shares)
+            raise UserError(f"the prior {shown} holds a share that is not above 0: give every novel class one above 0")
         total = sum(shares)
-        rounded = 1e-6 < abs(total - 1) < 0.005 * novel and min(shares) > 0  # 0.333,0.333,0.333 and the like
+        rounded = 1e-6 < abs(total - 1) < 0.005 * novel  # 0.333,0.333,0.333 and the like
         return cls(known, tuple(share / total for share in shares) if rounded else shares, mixed)
 
     @property

@@ -8,6 +8,8 @@ from jaxtyping import Float
 from novakind.errors import UserError
 from novakind.objective.prior import Prior
 
+FEWEST = 20  # items whose confidence says something
+
 
 def diagnose(logp: Float[np.ndarray, "items classes"], prior: Prior, weighable: bool) -> str | None:
     """One sentence with advice if the predictions on unlabeled items have collapsed, else None.
@@ -51,6 +53,34 @@ def distrust(line: dict[str, float], held_out: int, caution: str = "") -> str | 
     return (
         f"only {right:.0%} of the labeled validation items are recognised, so do not trust the new categories yet; "
         f"add labeled items, train longer with --epochs, {caution}or try another --preset"
+    )
+
+
+def check_answers(logp: Float[np.ndarray, "items classes"]) -> None:
+    """Stop a training whose last step has spoilt the weights: no sum of terms has seen it yet."""
+    if np.isnan(logp).any():
+        raise UserError(
+            "the model's answers are no longer numbers, its weights have become too large: give a smaller --optim.lr"
+        )
+
+
+def unsettled(trained: Float[np.ndarray, " items"], held_out: Float[np.ndarray, " others"]) -> str | None:
+    """A warning where categories fit the items trained on and do not carry over to others: a poor optimum.
+
+    By the confidence in unlabeled items: doubt in those held out is several times that in the others, by more than
+    chance. Classes carry over; a division learnt item by item, whose loss may be as low, does not (experiments/LOG.md).
+    """
+    if min(len(trained), len(held_out)) < FEWEST:
+        return None
+    gap = float(trained.mean() - held_out.mean())
+    chance = float(np.sqrt(trained.var() / len(trained) + held_out.var() / len(held_out)))
+    times = (1 - float(held_out.mean())) / max(1 - float(trained.mean()), 1e-6)
+    if gap < 0.02 or gap < 2.5 * chance or times < 3:
+        return None
+    return (
+        f"a poor optimum: the model doubts its answers {times:.0f} times as much on unlabeled items that it was not "
+        "trained on, so some new categories may not be classes; compare with another --seed, or train longer with "
+        "--epochs"
     )
 
 

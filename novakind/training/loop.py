@@ -18,15 +18,22 @@ from novakind.config import Config, Optim
 from novakind.data.collection import Collection
 from novakind.data.sampler import Drawn, Sampler
 from novakind.data.split import Split
+from novakind.errors import UserError
 from novakind.methods import Batch, Embedded, Method, Stage, make_method
 from novakind.model import Model, predict
-from novakind.objective import metrics
 from novakind.objective.prior import Prior
 from novakind.progress import Reporter
-from novakind.training.collapse import check_finite, diagnose, distrust
+from novakind.training import distributed
+from novakind.training.average import decay_at, move_towards
+from novakind.training.collapse import check_finite, distrust, unsettled
 from novakind.training.optim import make_optimizer, set_lr
-from novakind.training.pace import affordable
+from novakind.training.pace import affordable, cost, duration, operations
+from novakind.training.parts import Loss, in_parts
 from novakind.training.setup import derive, make_model, make_sampler
+from novakind.training.watch import confidences, log_line, watch
+
+CHECKPOINT = "the run's checkpoint state.pt"
+RETRAIN = "so it is damaged: delete it to train again from the start"
 
 
 @runtime_checkable
@@ -59,6 +66,7 @@ def fit(
     config = config if config.views else replace(config, views=collection.modality.Views())
     prior = Prior.parse(config.prior, len(collection.classes), config.novel, config.known_share)
     sampler = make_sampler(collection, split, config)
+    distributed.check_shares(sampler)
     method = make_method(config, prior)
     method.reveal(torch.from_numpy(collection.truth))
     model = make_model(collection, split, config, report, encoder)
@@ -67,28 +75,39 @@ def fit(
         take_over(model, first())
     kept = copy.deepcopy(model) if config.ema else model  # the weights, or their running average, that are evaluated
     planned = saved["planned"] if saved else plan(collection, split, config, prior, sampler, model)
-    stages = method.stages(planned)
+    planned = distributed.told(lambda: planned)  # measured times are not the same in all processes
+    stages, samplers = method.stages(planned), whole_steps(method.stages(planned), sampler)
     total, done = sum(stage.epochs for stage in stages), saved["epochs"] if saved else 0
+    if done > total or not planned:
+        raise UserError(f"{CHECKPOINT} has {done} epochs of {total}, {RETRAIN}")
     history = run.history(done) if run else []
 
     report.begin("training", total, done)
     for number, stage in enumerate(stages):
-        before = sum(earlier.epochs for earlier in stages[:number])
+        before, sampler = sum(earlier.epochs for earlier in stages[:number]), samplers[number]
+        past = sum(earlier.epochs * each.steps for earlier, each in zip(stages[:number], samplers, strict=False))
         interrupted = saved if before < done <= before + stage.epochs else None
         optimizer = enter(stage, method, model, kept, config.optim, derive(config.seed, number), interrupted)
+        own = weakened(config, stage)
+        loss = loss_for(model, method, sampler, collection, own)
         for epoch in range(max(0, done - before), stage.epochs):
             started = time.monotonic()
             torch.manual_seed(derive(config.seed, number, epoch))
             method.before_epoch(model.train(), stage, epoch, history, lambda: embed(model, collection, split))
+            distributed.alike(model)
+            if not distributed.is_first():
+                torch.manual_seed(derive(config.seed, number, epoch, distributed.rank()))  # other items, other views
             sums, lr = defaultdict[str, float](float), 0.0
             for step, items in enumerate(sampler.epoch(before + epoch), epoch * sampler.steps):
                 progress = step / (stage.epochs * sampler.steps)
                 lr = set_lr(optimizer, config.optim, progress, stage.lr)
-                for batch in batches(collection, model, stage, config, items, progress):
-                    for name, term in take_step(model, method, optimizer, batch).items():
+                for batch in batches(
+                    collection, model, stage, own, distributed.share(items), progress, sampler.parts > 1
+                ):
+                    for name, term in take_step(loss, optimizer, batch).items():
                         sums[name] += term / sampler.steps
                 if config.ema:
-                    move_towards(kept, model, decay_at(before * sampler.steps + step, config.ema))
+                    move_towards(kept, model, decay_at(past + step, config.ema))
             check_finite(sums, before + epoch + 1)
             seen = watch(kept, collection, split, prior, method)
             history.append(log_line(before + epoch + 1, stage, lr, time.monotonic() - started, sums, *seen))
@@ -103,7 +122,8 @@ def fit(
     scores, warning = watch(kept, collection, split, prior, method)
     held_out = int((collection.labels[split.val] >= 0).sum())
     doubt = distrust(scores, held_out, collection.modality.caution("doubt"))
-    return kept.eval(), [text for text in (warning, doubt) if text], history
+    poor = unsettled(*confidences(kept, collection, split)) if stages[-1].unlabeled and history else None
+    return kept.eval(), [text for text in (warning, doubt, None if warning else poor) if text], history
 
 
 def enter(
@@ -113,23 +133,37 @@ def enter(
     for each in dict.fromkeys((model, kept)):  # one, where there is no average
         torch.manual_seed(seed)
         method.begin(each, stage)
+        distributed.normalised_together(each)
     optimizer = make_optimizer(model, optim)
     if saved:
-        model.load_state_dict(saved["model"])
-        kept.load_state_dict(saved["kept"])
-        optimizer.load_state_dict(saved["optimizer"])
+        try:
+            model.load_state_dict(saved["model"])
+            kept.load_state_dict(saved["kept"])
+            optimizer.load_state_dict(saved["optimizer"])
+        except Exception as error:  # torch says in many ways that tensors do not fit
+            reason = " ".join(str(error).split())[:120] or type(error).__name__
+            raise UserError(f"{CHECKPOINT} does not fit its settings ({reason}), {RETRAIN}") from None
     return optimizer
 
 
 def take_over(model: Model, first: Model) -> None:
-    """Start with the embedding and the head of a model of the same width."""
+    """Start with the embedding and the head of a model of the same width, and with its encoder, if of the same kind."""
+    if type(first.encoder) is type(model.encoder):
+        model.encoder.load_state_dict(first.encoder.state_dict())
     model.embed.load_state_dict(first.embed.state_dict())
     model.head.load_state_dict(first.head.state_dict())
 
 
-def take_step(model: Model, method: Method, optimizer: torch.optim.Optimizer, batch: Batch) -> dict[str, float]:
+def loss_for(model: Model, method: Method, sampler: Sampler, collection: Collection, config: Config) -> Loss:
+    """The loss of a batch, whichever processes hold it, and in however many parts it is seen."""
+    loss = distributed.trained(model, method)
+    look = functools.partial(views_of, collection, model, config)
+    return in_parts(loss, model, look, sampler.parts) if sampler.parts > 1 else loss
+
+
+def take_step(loss: Loss, optimizer: torch.optim.Optimizer, batch: Batch) -> dict[str, float]:
     """One step downhill on the sum of the method's terms."""
-    terms = method.loss(model, batch)
+    terms = loss(batch)
     if not terms:  # every term that this kind of items has is switched off
         return {}
     optimizer.zero_grad(set_to_none=True)
@@ -139,29 +173,58 @@ def take_step(model: Model, method: Method, optimizer: torch.optim.Optimizer, ba
 
 
 def plan(collection: Collection, split: Split, config: Config, prior: Prior, sampler: Sampler, model: Model) -> int:
-    """The number of epochs: as asked for, else by the time that may be taken, else by the amount of data."""
-    if config.epochs or not config.minutes:
-        return config.epochs or choose_epochs(sampler.steps, config.clustered)
+    """The number of epochs: by the work or as asked for, else by the time that may be taken or the amount of data."""
+    if not config.work and (config.epochs or not config.minutes):
+        return config.epochs or choose_epochs(sampler.steps, config.clustered or config.start == "earlier")
+    method, stages, steps, rehearse = rehearsal(collection, split, config, prior, sampler, model)
+    if config.work:
+        return affordable(1e12 * config.work, stages, steps, rehearse, None, operations)
+    follow = functools.partial(watch, model, collection, split, prior, method)
+    return affordable(60 * config.minutes, stages, steps, rehearse, follow, duration)
+
+
+def work_of(collection: Collection, split: Split, config: Config) -> float:
+    """The work of a training, in 10^12 operations, for the epochs asked for or those of a start from random weights."""
+    prior = Prior.parse(config.prior, len(collection.classes), config.novel, config.known_share)
+    sampler = make_sampler(collection, split, config)
+    model = make_model(collection, split, config, Reporter(quiet=True))
+    _, stages, steps, rehearse = rehearsal(collection, split, replace(config, work=1.0), prior, sampler, model)
+    share = (config.epochs or choose_epochs(sampler.steps, False)) / sum(stage.epochs for stage in stages)
+    return share * cost(stages, steps, rehearse, operations) / 1e12
+
+
+def rehearsal(
+    collection: Collection, split: Split, config: Config, prior: Prior, sampler: Sampler, model: Model
+) -> tuple[Method, tuple[Stage, ...], list[int], Callable[[int], Callable[[float], None]]]:
+    """The method, its stages of 100 epochs, the steps of an epoch in each, and what sets a stage up for trial steps."""
     method = make_method(config, prior)
     method.reveal(torch.from_numpy(collection.truth))
     stages = method.stages(100)
+    samplers = whole_steps(stages, sampler)
 
     def rehearse(number: int) -> Callable[[float], None]:
         spoilt = copy.deepcopy(model).train()
         for stage in stages[: number + 1]:
             method.begin(spoilt, stage)
-        optimizer = make_optimizer(spoilt, config.optim)
+        distributed.normalised_together(spoilt)
+        own = weakened(config, stages[number])
+        optim = replace(config.optim, name="sgd") if config.work else config.optim  # what counts as work are the passes
+        optimizer, loss = make_optimizer(spoilt, optim), loss_for(spoilt, method, sampler, collection, own)
         method.before_epoch(spoilt, stages[number], 0, [], lambda: embed(spoilt, collection, split))
 
         def take(progress: float) -> None:
-            items = next(iter(sampler.epoch(0)))
-            for batch in batches(collection, spoilt, stages[number], config, items, progress):
-                take_step(spoilt, method, optimizer, batch)
+            items = distributed.share(next(iter(samplers[number].epoch(0))))
+            for batch in batches(collection, spoilt, stages[number], own, items, progress, samplers[number].parts > 1):
+                take_step(loss, optimizer, batch)
 
         return take
 
-    follow = functools.partial(watch, model, collection, split, prior, method)
-    return affordable(config.minutes, stages, sampler.steps, rehearse, follow)
+    return method, stages, [each.steps for each in samplers], rehearse
+
+
+def whole_steps(stages: tuple[Stage, ...], sampler: Sampler) -> list[Sampler]:
+    """What draws the items of each stage."""
+    return [sampler.limited(stage.batch) if stage.batch else sampler for stage in stages]
 
 
 def embed(model: Model, collection: Collection, split: Split) -> Embedded:
@@ -169,9 +232,15 @@ def embed(model: Model, collection: Collection, split: Split) -> Embedded:
     return Embedded(predict(model, collection.items[split.train])[0], collection.labels[split.train], split.train)
 
 
-def choose_epochs(steps: int, clustered: bool = False) -> int:
+def choose_epochs(steps: int, prepared: bool = False) -> int:
     """About 600 steps, but never fewer than 30 epochs; half and a third of that from a start that is nearly there."""
-    return max(10, round(300 / steps)) if clustered else max(30, round(600 / steps))
+    return max(10, round(300 / steps)) if prepared else max(30, round(600 / steps))
+
+
+def weakened(config: Config, stage: Stage) -> Config:
+    """The settings with weak views, in a stage that has them whatever the settings say."""
+    weak = stage.weak and config.views.strength == "strong"
+    return replace(config, views=replace(config.views, strength="weak")) if weak else config
 
 
 def batches(
@@ -181,19 +250,36 @@ def batches(
     config: Config,
     items: Drawn,
     progress: float,
+    numbered: bool = False,
 ) -> Iterator[Batch]:
-    """One batch of all items of a step, or one of each kind in turn; unlabeled items in two independent views."""
+    """One batch of all items of a step, or one of each kind in turn; unlabeled items in two independent views.
+
+    Where a step is seen in parts, it is `numbered`: `x` are the numbers of the items.
+    """
     none = items.labeled[:0]
-    labeled = items.labeled if stage.labeled else none
+    labeled = np.tile(items.labeled, stage.labeled_views) if stage.labeled else none
     unlabeled, second = (items.unlabeled, items.second) if stage.unlabeled else (none, none)
     turns = [(labeled, unlabeled, second)]
     if config.steps == "alternating" and len(labeled) and len(unlabeled):
         turns = [(labeled, none, none), (none, unlabeled, second)]
     for with_label, without, again in turns:
         rows = np.concatenate([with_label, without, again])
-        x = views(model, collection.items, rows, config, progress)
+        numbers = torch.from_numpy(rows)
+        x = numbers if numbered else views_of(collection, model, config, numbers, progress)
         labels = torch.from_numpy(collection.labels[with_label]).to(model.device)
-        yield Batch(x.to(model.device), labels, progress, torch.from_numpy(without).to(model.device))
+        barred = collection.decided.is_barred(without) if collection.decided else None
+        yield Batch(
+            x,
+            labels,
+            progress,
+            torch.from_numpy(without).to(model.device),
+            None if barred is None else torch.from_numpy(barred).to(model.device),
+        )
+
+
+def views_of(collection: Collection, model: Model, config: Config, numbers: Tensor, progress: float) -> Tensor:
+    """A random view of each item, where the model is."""
+    return views(model, collection.items, numbers.numpy(), config, progress).to(model.device)
 
 
 @torch.no_grad()
@@ -201,52 +287,6 @@ def views(model: Model, items: np.ndarray, rows: np.ndarray, config: Config, pro
     """A random view of each row, ready for the encoder; drawn from torch's global generator, seeded each epoch."""
     modality, policy = model.modality, config.views.at(progress)
     return modality.normalise(modality.augment(modality.collate(items[rows]), policy, torch.default_generator))
-
-
-def watch(
-    model: Model, collection: Collection, split: Split, prior: Prior, method: Method
-) -> tuple[dict[str, float], str | None]:
-    """Scores on the validation part where truth is known, and a warning if predictions have collapsed."""
-    part = split.val if len(split.val) else split.train[:: max(1, len(split.train) // 1000)]
-    _, logp = predict(model, collection.items[part])
-    unlabeled = collection.labels[part] < 0
-    line = metrics.scores(collection.truth[part], logp, prior.known, "val") if len(split.val) else {}
-    novel = np.exp(logp[unlabeled])
-    if len(novel):
-        line["novel_confidence/val"] = float(novel.max(1).mean())
-        line["novel_share/val"] = float((novel.argmax(1) >= prior.known).mean())
-    return line, diagnose(logp[unlabeled], prior, method.weighable)
-
-
-def log_line(
-    epoch: int,
-    stage: Stage,
-    lr: float,
-    seconds: float,
-    sums: dict[str, float],
-    scores: dict[str, float],
-    warning: str | None,
-) -> dict[str, Any]:
-    """What an epoch came to; it warns of a collapse only in stages that train on unlabeled items."""
-    head = {"epoch": epoch, "stage": stage.name, "lr": lr, "seconds": seconds}
-    losses = {f"loss/{name}": value for name, value in sums.items()} | {"loss/total": sum(sums.values())}
-    return head | losses | scores | ({"warning": warning} if warning and stage.unlabeled else {})
-
-
-def decay_at(step: int, most: float) -> float:
-    """What stays of the running average at a step: less at first, so that the untrained weights are soon forgotten."""
-    return min(most, (1 + step) / (10 + step))
-
-
-@torch.no_grad()
-def move_towards(kept: Model, model: Model, decay: float) -> None:
-    """The running average of weights and of batch statistics, after a step; counters are copied.
-
-    What is frozen is left alone: between two infinite values, as masks hold them, there is no average.
-    """
-    for (name, average), latest in zip(kept.state_dict().items(), model.state_dict().values(), strict=True):
-        if name.rpartition(".")[0] not in model.frozen:
-            average.lerp_(latest, 1 - decay) if average.is_floating_point() else average.copy_(latest)
 
 
 def state_of(model: Model, kept: Model, optimizer: torch.optim.Optimizer, epochs: int, planned: int) -> dict:

@@ -34,8 +34,10 @@ def set_lr(optimizer: torch.optim.Optimizer, optim: Optim, progress: float, scal
 
 
 def make_optimizer(model: nn.Module, optim: Optim) -> torch.optim.Optimizer:
-    """Filters and matrices are decayed; biases and normalisation are not. The encoder may learn more slowly."""
+    """Filters and matrices are decayed; biases and normalisation are not, nor are points in space, such as centres. The
+    encoder may learn more slowly."""
     groups = []
+    points = {id(w) for m in model.modules() if getattr(m, "points", False) for w in m.parameters(recurse=False)}
     for inside in (True, False) if optim.encoder_lr != 1 else (None,):
         trained = [
             weight
@@ -43,11 +45,11 @@ def make_optimizer(model: nn.Module, optim: Optim) -> torch.optim.Optimizer:
             if weight.requires_grad and inside in (None, name.startswith("encoder."))
         ]
         scale = float(optim.encoder_lr) if inside else 1.0
-        matrices = [weight for weight in trained if weight.ndim > 1]
-        others = [weight for weight in trained if weight.ndim <= 1]
+        matrices = [weight for weight in trained if weight.ndim > 1 and id(weight) not in points]
+        others = [weight for weight in trained if weight.ndim <= 1 or id(weight) in points]
         groups += [
             {"params": matrices, "weight_decay": optim.weight_decay, "scale": scale},
-            {"params": others, "weight_decay": 0.0, "scale": scale},
+            {"params": others, "weight_decay": 0.0, "scale": scale, "plain": True},
         ]
     if optim.name == "adamw":
         return torch.optim.AdamW(groups, lr=optim.lr, betas=(float(optim.momentum), 0.999))
@@ -70,7 +72,9 @@ class Muon(torch.optim.Optimizer):
     load_state_dict = unwrap(torch.optim.Optimizer.load_state_dict)
 
     def __init__(self, groups: list[dict], lr: float, momentum: float, nesterov: bool) -> None:
-        super().__init__(groups, {"lr": lr, "momentum": momentum, "nesterov": nesterov, "weight_decay": 0.0})
+        super().__init__(
+            groups, {"lr": lr, "momentum": momentum, "nesterov": nesterov, "weight_decay": 0.0, "plain": False}
+        )
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -86,7 +90,9 @@ class Muon(torch.optim.Optimizer):
                 momentum = state["momentum"]
                 torch.add(weight.grad, momentum, alpha=group["momentum"], out=momentum)
                 change = weight.grad.add(momentum, alpha=group["momentum"]) if group["nesterov"] else momentum
-                if weight.ndim > 1:  # as filters lie in memory: with channels last, no copy is made
+                if (
+                    weight.ndim > 1 and not group["plain"]
+                ):  # as filters lie in memory: with channels last, no copy is made
                     alike[weight.shape].append((weight.movedim(1, -1), change.movedim(1, -1)))
                 else:
                     weight.mul_(kept).add_(change, alpha=-0.1 * lr)

@@ -17,7 +17,7 @@ from torch import nn
 from novakind import encoders
 from novakind.config import Config
 from novakind.data.collection import Collection, Labels
-from novakind.data.neighbours import nearest
+from novakind.data.neighbours import mutual, nearest
 from novakind.data.sampler import Sampler
 from novakind.data.split import Split
 from novakind.encoders import chosen
@@ -59,8 +59,11 @@ def make_sampler(collection: Collection, split: Split, config: Config) -> Sample
     if partners is None and wanted:
         rows = collection.modality.normalise(collection.modality.collate(collection.items[unlabeled])).numpy()
         categories = config.novel + (len(collection.classes) if config.known_share else 0)
-        partners = nearest(rows, min(wanted, max(1, len(rows) // (FIFTH * categories))))
-    return Sampler(labeled, unlabeled, config.batch, config.novel, config.proportionate, config.seed, partners)
+        partners = mutual(nearest(rows, min(wanted, max(1, len(rows) // (FIFTH * categories)))))
+    novel = config.novel - len(np.unique(labels[labels >= len(collection.classes)]))  # some may have labels by now
+    if collection.decided:
+        novel -= sum(number != into for number, into in enumerate(collection.decided.into))
+    return Sampler(labeled, unlabeled, config.batch, max(1, novel), config.proportionate, config.seed, partners)
 
 
 def natural_width(modality: Modality, name: str, encoder: nn.Module | None) -> int:
@@ -97,6 +100,9 @@ def make_model(
     some = split.train[:: -(-len(split.train) // SOME)]
     modality.check(config.views, (collection.items[number] for number in some))
     categories = (*collection.classes, *new_names(collection.classes, config.novel))
+    into: tuple[int, ...] = ()
+    if collection.decided:
+        categories, into = collection.decided.names, collection.decided.into
     name = config.encoder if encoder is None else CUSTOM
     origin = collection.origin if collection.before is None else None
     if origin is not None:
@@ -104,7 +110,8 @@ def make_model(
         thaw(encoder, config.tune)
     dim = config.dim or min(WIDEST, natural_width(modality, name, encoder))
     shape_of = modality.settings()
-    card = Card(name, config.head, dim, config.tau, known, categories, shape_of, asdict(origin) if origin else None)
+    came = asdict(origin) if origin else None
+    card = Card(name, config.head, dim, config.tau, known, categories, shape_of, came, into=into)
     model = Model(card, encoder)
     if whiten := getattr(model.encoder, "whiten", None):  # an encoder whose first layer is measured on the items
         some = split.train[:: max(1, len(split.train) // 2000)]
@@ -115,10 +122,17 @@ def make_model(
             report.say(remark)
         for left_out in load_weights(model.encoder, Path(config.encoder_weights)):
             report.say(f"{config.encoder_weights}: {left_out}")
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise UserError("--device cuda is asked for, but torch finds no GPU: give --device auto")
-    cuda = config.device != "cpu" and torch.cuda.is_available()
-    return model.to("cuda" if cuda else "cpu")
+    return model.to(chosen_device(config.device))
+
+
+def chosen_device(asked: str) -> str:
+    """Where the network is: auto takes a GPU (cuda) where there is one; Apple's is taken only where it is named."""
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if asked == "auto":
+        return "cuda" if there["cuda"] else "cpu"
+    if not there[asked]:
+        raise UserError(f"--device {asked} is asked for, but torch finds no GPU: give --device auto")
+    return asked
 
 
 @torch.no_grad()

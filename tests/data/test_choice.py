@@ -129,3 +129,8 @@ def test_what_cannot_be_is_refused(kind, encoder, tune, message):
     with pytest.raises(UserError) as caught:
         choose(KINDS[kind], encoder, tune, lambda: SMALL)
     assert str(caught.value) == message
+
+
+def test_nothing_learns_from_texts_as_they_are():
+    with pytest.raises(UserError, match="--encoder mlp learns from scratch, and nothing learns from texts"):
+        choose(KINDS["text"], "mlp", "auto", list)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from novakind.data.sampler import Sampler, others
+from novakind.data.sampler import Sampler, check_batch, others
 from novakind.errors import UserError
 
 checked = settings(deadline=None, derandomize=True, max_examples=60)
@@ -94,17 +94,16 @@ def test_few_labeled_items_are_repeated_within_a_step():
     assert sorted(np.unique(labeled, return_counts=True)[1].tolist()) == [13, 13, 14]
 
 
-@pytest.mark.parametrize(
-    ("batch", "unlabeled", "message"),
-    [
-        (49, 500, "--batch 49 is below 10 x 5 new categories.*give --batch 50 or more"),
-        (50, 49, "49 unlabeled items to train on are fewer than 10 x 5 new categories: add items"),
-    ],
-)
-def test_the_ten_u_rule(batch, unlabeled, message):
-    with pytest.raises(UserError, match=message):
-        make(100, unlabeled, batch, 5)
-    make(100, 50, 50, 5)
+def test_the_ten_u_rule():
+    """A step has ten items for each novel class, in parts where so many are not wanted at once."""
+    with pytest.raises(UserError, match="49 unlabeled items to train on are fewer than 10 x 5 new categories: add"):
+        make(100, 49, 50, 5)
+    assert (make(100, 50, 50, 5).unlabeled_batch, make(100, 50, 50, 5).parts) == (50, 1)
+    assert (make(100, 500, 49, 5).unlabeled_batch, make(100, 500, 49, 5).parts) == (50, 2)
+    assert (make(100, 500, 10, 5).unlabeled_batch, make(100, 500, 10, 5).parts) == (50, 5)
+    check_batch(50, 5, "kcl")
+    with pytest.raises(UserError, match=r"--batch 49 is below 10 x 5 .* --method kcl cannot .*give --batch 50 or more"):
+        check_batch(49, 5, "kcl")
 
 
 @checked

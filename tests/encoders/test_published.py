@@ -11,8 +11,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from novakind.disk import cache_folder
 from novakind.encoders import published
-from novakind.encoders.published import PUBLISHED, blank, cache_folder, is_installed, network, origin
+from novakind.encoders.published import PUBLISHED, blank, is_installed, network, origin
 from novakind.errors import UserError
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -48,17 +48,20 @@ def test_negative_learning_by_hand():
 
 def test_lacking_variance_is_literal_and_ends_at_fair_shares():
     logp = torch.log_softmax(torch.randn(20, 5), 1)
-    probs = logp.exp()[:, 2:] / logp.exp()[:, 2:].sum(1, keepdim=True)
-    variance = ((probs - probs.mean(0)) ** 2).mean(0)
-    assert lacking_variance(logp, 2).item() == pytest.approx((2 / 9 - variance).clamp(min=0).mean().item(), rel=1e-5)
+    powers = logp[:, 2:].double().exp() ** (1 / 0.25)
+    probs = powers / powers.sum(1, keepdim=True)
+    variance = ((probs - probs.mean(0)) ** 2).sum(0) / 19
+    literal = (2 / 9 - variance).clamp(min=0).mean().item()
+    assert lacking_variance(logp, 2, 0.25).item() == pytest.approx(literal, rel=1e-5)
+    assert NEV.hard == 0.005
 
-    fair = torch.eye(3).repeat(4, 1)  # variance exactly (U - 1) / U^2 in each class
+    fair = torch.eye(3).repeat(4, 1)  # biased variance exactly (U - 1) / U^2 in each class, unbiased above it
     known = torch.zeros(12, 2)
-    assert lacking_variance(torch.cat([known, fair], 1).log(), 2).item() == pytest.approx(0, abs=1e-7)
+    assert lacking_variance(torch.cat([known, fair], 1).log(), 2, 0.005).item() == 0
     one = torch.tensor([[1.0, 0.0, 0.0]]).repeat(12, 1)
-    assert lacking_variance(torch.cat([known, one], 1).log(), 2).item() == pytest.approx(2 / 9)
+    assert lacking_variance(torch.cat([known, one], 1).log(), 2, 0.005).item() == pytest.approx(2 / 9)
     uneven = torch.eye(3)[[0] * 6 + [1] * 6 + [2] * 0]  # two above their share are cut at zero, the third lacks all
-    assert lacking_variance(torch.cat([known, uneven], 1).log(), 2).item() == pytest.approx(2 / 27)
+    assert lacking_variance(torch.cat([known, uneven], 1).log(), 2, 0.005).item() == pytest.approx(2 / 27)
 
 
 def test_nev_terms():
@@ -109,7 +112,8 @@ def test_contrast_averages_over_partners():
 
 def test_supcon_learns_from_labels_alone():
     (stage,) = SupCon(Config(), PRIOR).stages(3)
-    assert (stage.epochs, stage.labeled, stage.unlabeled) == (3, True, False)
+    assert (stage.epochs, stage.labeled, stage.unlabeled, stage.labeled_views) == (3, True, False, 2)
+    assert SupCon.temperature == 0.07
 
 
 # --- k-means on raw rows
@@ -263,5 +267,6 @@ def test_finish_of_supcon_places_centres():
     labels = np.arange(60) % 3 - 1
     embedding = predict(model, rows)[0]
     SupCon(Config(novel=NOVEL), PRIOR).finish(model, lambda: Embedded(embedding, labels, np.arange(60)))
-    assert model.card.head == "centroid"
-    np.testing.assert_allclose(model.head.centres[1], embedding[labels == 1].mean(0), atol=1e-5)
+    assert model.card.head == "direction"
+    directions = embedding / np.linalg.norm(embedding, axis=1, keepdims=True)
+    np.testing.assert_allclose(model.head.centres[1], directions[labels == 1].mean(0), atol=1e-5)

@@ -52,7 +52,7 @@ TERMS = {
     "kl": lambda labeled, first, second, both, labels: losses.mean_kl(both, MEAN),
     "kl_one_sided": lambda labeled, first, second, both, labels: losses.mean_kl_one_sided(both, MEAN),
     "var": lambda labeled, first, second, both, labels: losses.covariance_norm(both, COVARIANCE),
-    "var_diagonal": lambda labeled, first, second, both, labels: losses.variance_diagonal(both, COVARIANCE),
+    "var_diagonal": lambda labeled, first, second, both, labels: losses.variance_diagonal(both, MEAN, KNOWN),
     "novel_entropy": lambda labeled, first, second, both, labels: losses.novel_entropy(both, KNOWN, 0.2),
     "novel_mass": lambda labeled, first, second, both, labels: losses.novel_mass(both, KNOWN),
 }
@@ -230,8 +230,9 @@ def test_supervised_finish_separates_blobs_with_a_centroid_head():
     method = Supervised(Config(method="supervised", novel=3), PRIOR)
     embedding = predict(model, rows)[0]
     method.finish(model, lambda: Embedded(embedding, labels, np.arange(200)))
+    embedding = embedding / np.linalg.norm(embedding, axis=1, keepdims=True)  # what k-means and the head see
     assert isinstance(model.head, CentroidHead)
-    assert model.card.head == "centroid"
+    assert model.card.head == "direction"
     for number in range(KNOWN):
         np.testing.assert_allclose(model.head.centres[number], embedding[kind == number].mean(0), atol=1e-5)
     nearest = np.linalg.norm(embedding[:, None] - model.head.centres.numpy(), axis=2)

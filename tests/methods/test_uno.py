@@ -14,6 +14,7 @@ from novakind.methods.sinkhorn import sinkhorn
 from novakind.methods.uno import UNO
 from novakind.model import Model
 from novakind.objective.heads import MLPHead
+from novakind.objective.prior import Prior
 
 
 def begun(kind: type = UNO, epochs: int = 7) -> tuple[UNO, Model]:
@@ -101,7 +102,7 @@ def test_uno_terms_are_means_over_heads():
     terms = method.loss(model, batch)
     embedding = model.embedding(batch.x)
     known = model.head.recognise(embedding)[:, :KNOWN]
-    for name, heads, width in (("unified", [model.head, *rivals.others], 3), ("overclustering", rivals.finer, 9)):
+    for name, heads, width in (("unified", [model.head, *rivals.others], 3), ("overclustering", rivals.finer, 30)):
         assert len(heads) == 4
         cosines = [torch.cat([known, head.sort(embedding)[:, KNOWN:]], 1) for head in heads]
         assert {each.shape[1] for each in cosines} == {KNOWN + width}
@@ -231,6 +232,11 @@ def test_iic_is_uno_with_two_terms():
     far = torch.stack([divergence(a[None], b[None]) for a in labeled for b in torch.cat([first, second])]).mean()
     torch.testing.assert_close(constraints["inter"], -0.05 * far)
     _, first, second = batch.split(torch.log_softmax(cosines[:, KNOWN:] / 0.1, 1))
-    torch.testing.assert_close(constraints["intra"], 0.01 * divergence(first, second))
+    torch.testing.assert_close(constraints["intra"], 0.01 * divergence(first, second) / NOVEL)
     assert set(method.loss(model, make_batch(labeled=0))) == {*plain, "intra"}
     assert set(method.loss(model, make_batch(views=0))) == set(plain)
+
+
+@pytest.mark.parametrize(("asked", "novel", "times"), [(0, 5, 10), (0, 10, 10), (0, 20, 3), (4, 5, 4)])
+def test_overclustering_is_as_published_unless_asked_for(asked, novel, times):
+    assert UNO(Config(overclustering=asked), Prior.uniform(2, novel)).overclustering == times

@@ -161,7 +161,7 @@ def test_unreadable_files_say_why(put, content, reason):
 def test_missing_files_and_folders_say_why(tmp_path):
     with pytest.raises(UnreadableError, match="No such file"):
         read_recording(tmp_path / "none.csv")
-    with pytest.raises(UnreadableError, match="directory"):
+    with pytest.raises(UnreadableError, match="a folder"):
         read_recording(tmp_path)
 
 

@@ -86,7 +86,7 @@ def test_only_the_beginning_of_a_large_file_is_read(tmp_path):
     assert Text.survey([tmp_path / "large.txt"], TextReading()) == Text(2048)
     with pytest.raises(UnreadableError, match="No such file"):
         Text(100).read(tmp_path / "gone.txt")
-    with pytest.raises(UnreadableError, match="Is a directory"):
+    with pytest.raises(UnreadableError, match="a folder"):
         Text(100).read(tmp_path)
 
 

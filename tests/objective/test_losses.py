@@ -31,8 +31,8 @@ ONE_VIEW: dict[str, Pair] = {
         lambda P: literal.mean_kl_one_sided(P, MEAN),
     ),
     "variance_diagonal": (
-        lambda p: losses.variance_diagonal(p, COVARIANCE),
-        lambda P: literal.variance_diagonal(P, COVARIANCE),
+        lambda p: losses.variance_diagonal(p, MEAN, KNOWN),
+        lambda P: literal.variance_diagonal(P, MEAN, KNOWN),
     ),
     "novel_entropy": (lambda p: losses.novel_entropy(p, KNOWN, 0.05), lambda P: literal.novel_entropy(P, KNOWN, 0.05)),
     "novel_mass": (lambda p: losses.novel_mass(p, KNOWN), lambda P: literal.novel_mass(P, KNOWN)),
@@ -194,13 +194,13 @@ def test_one_sided_kl_pulls_only_classes_that_lack_their_share():
 
 def test_diagonal_variance_does_not_see_how_neurons_vary_together():
     """Predictions split between two classes: the diagonal alone cannot tell which two go together."""
-    target = Prior.uniform(0, 4).covariance().double()
+    prior = Prior.uniform(0, 4)
     eye = torch.eye(4, dtype=torch.float64)
     together = torch.stack([eye[0] + eye[1], eye[2] + eye[3]] * 2) / 2
     crossed = torch.stack([eye[0] + eye[2], eye[1] + eye[3]] * 2) / 2
-    mixed = torch.cat([together, crossed])
-    diagonal = [losses.variance_diagonal(probs.log(), target).item() for probs in (together, mixed)]
-    full = [losses.covariance_norm(probs.log(), target).item() for probs in (together, mixed)]
+    together, mixed = torch.cat([together, together]), torch.cat([together, crossed])
+    diagonal = [losses.variance_diagonal(probs.log(), prior.mean().double(), 0).item() for probs in (together, mixed)]
+    full = [losses.covariance_norm(probs.log(), prior.covariance().double()).item() for probs in (together, mixed)]
     assert diagonal[0] == pytest.approx(diagonal[1])
     assert full[0] > full[1] + 0.04
 

@@ -128,7 +128,24 @@ def test_scores_by_hand_agnostic_and_aware():
     # Agnostic partition {a, b}, {c}, {d} of {a, b}, {c, d}: NMI = ln 2 / mean(ln 2, 1.5 ln 2), ARI by pairs 4/7.
     assert result["novel_nmi/test/agnostic"] == pytest.approx(0.8)
     assert result["novel_ari/test/agnostic"] == pytest.approx(4 / 7)
-    assert len(result) == 8
+    assert result["novel_acc/test/joint"] == pytest.approx(3 / 4)
+    assert len(result) == 9
+
+
+def test_joint_scores_let_known_outputs_stand_for_novel_classes():
+    """As in the authors' code of AutoNovel and UNO: one matching of all K outputs with the classes of novel items."""
+    truth = np.array([0, 1, 2, 2, 2, 3, 3, 3])
+    result = metrics.scores(truth, spread([0, 1, 0, 0, 0, 1, 1, 2], 4), 2, "test")
+    assert result["novel_acc/test/agnostic"] == pytest.approx(1 / 6)
+    assert result["novel_acc/test/joint"] == pytest.approx(5 / 6)
+
+
+def test_a_head_of_novel_classes_alone_gives_the_task_aware_answers():
+    truth, logp = np.array([0, 2, 2, 3, 3]), spread([0, 0, 0, 1, 1], 4)
+    told = metrics.scores(truth, logp, 2, "test", spread([0, 1, 1, 0, 0], 2))
+    assert told["novel_acc/test/aware"] == 1
+    plain = metrics.scores(truth, logp, 2, "test")
+    assert {name for name in told if told[name] != plain[name]} <= {name for name in told if name.endswith("/aware")}
 
 
 def test_scores_leave_out_items_of_unknown_truth():
@@ -141,7 +158,9 @@ def test_scores_leave_out_items_of_unknown_truth():
 
 def test_scores_name_only_what_is_there():
     novel_only = metrics.scores(np.array([2, 3]), spread([2, 3], 4), 2, "train")
-    assert set(novel_only) == {f"novel_{m}/train/{p}" for m in ("acc", "nmi", "ari") for p in ("agnostic", "aware")}
+    assert set(novel_only) == {f"novel_{m}/train/{p}" for m in ("acc", "nmi", "ari") for p in ("agnostic", "aware")} | {
+        "novel_acc/train/joint"
+    }
     known_only = metrics.scores(np.array([0, 1]), spread([0, 1], 4), 2, "test")
     assert set(known_only) == {"known_acc/test/agnostic", "known_acc/test/aware"}
     no_known_classes = metrics.scores(np.array([0, 0, 1]), spread([1, 1, 0], 2), 0, "test")
@@ -170,6 +189,7 @@ def test_scores_are_shares_and_aware_is_no_worse_on_known(labels: list[int], see
         assert result["known_acc/test/aware"] >= result["known_acc/test/agnostic"]
     if "novel_acc/test/aware" in result:
         assert result["novel_acc/test/aware"] >= 1 / len(labels)
+        assert result["novel_acc/test/joint"] >= result["novel_acc/test/agnostic"] - 1e-12
 
 
 def test_matched_confusion_puts_matches_on_the_diagonal():
@@ -217,3 +237,15 @@ def test_diagonal_of_matched_confusion_is_the_accuracy(items: list[tuple[int, in
         # The truth has at most 5 classes and there are 6 categories: every class has a column of its own.
         hits = np.diag(table)[known:].sum()
         assert hits / novel.sum() == pytest.approx(metrics.novel_acc(truth[novel], predicted[novel], known))
+
+
+def test_one_matching_serves_known_and_novel_classes_and_counts_classes_alike_in_the_mean():
+    truth, predicted = np.array([0, 0, 1, 1, 1, 1, 2, 2]), np.array([0, 3, 1, 1, 1, 2, 2, 2])
+    found = metrics.one_matching(truth, predicted, known=1)
+    assert found == pytest.approx({"all": 6 / 8, "old": 1 / 2, "new": 5 / 6, "mean": (1 / 2 + 3 / 4 + 1) / 3})
+    assert np.isnan(metrics.one_matching(truth[2:], predicted[2:], known=1)["old"])
+
+
+def test_shares_are_compared_as_multisets():
+    assert metrics.share_distance((0.25, 0.75), (0.75, 0.25)) == 0
+    assert metrics.share_distance((1.0,), (0.5, 0.5)) == pytest.approx(0.5)

@@ -9,7 +9,8 @@ from short import QUICK, blobs, fit_in_halves
 from novakind.data.split import part
 from novakind.methods.ours import Ours
 from novakind.model import Card, Model
-from novakind.training.loop import fit, move_towards
+from novakind.training.average import move_towards
+from novakind.training.loop import fit
 
 
 def test_the_average_of_the_weights_is_what_is_kept():

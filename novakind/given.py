@@ -1,0 +1,129 @@
+"""Files that a user gives: nothing in them is trusted.
+
+Every one of them is opened here. Only regular files are: a pipe would wait for ever, and a device has no end. What is
+read as a whole may be so large and no larger, and what is decoded side by side shares one budget of memory.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from novakind.errors import UnreadableError, UserError
+
+MEGABYTE = 2**20
+LARGEST = 1024 * MEGABYTE  # of a file that is read as a whole
+OTHERS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def status(path: Path) -> os.stat_result:
+    """Of a regular file, which a link may lead to; why there is none is an UnreadableError."""
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise UnreadableError(error.strerror or str(error)) from None
+    except ValueError:  # a NUL in a name, from a manifest
+        raise UnreadableError("No such file or directory") from None
+    if not stat.S_ISREG(found.st_mode):
+        kind = next((name for is_a, name in OTHERS if is_a(found.st_mode)), "something else")
+        raise UnreadableError(f"{kind}, not a file")
+    return found
+
+
+def is_regular(path: Path) -> bool:
+    """Whether it is a file that can be opened without waiting for somebody."""
+    try:
+        status(path)
+    except UnreadableError:
+        return False
+    return True
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The file to read from; why it cannot be opened is an UnreadableError."""
+    status(path)
+    try:
+        # Without waiting: it may have become a pipe since.
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        raise UnreadableError(error.strerror or str(error)) from None
+    with os.fdopen(number, "rb") as file:
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            raise UnreadableError("not a file any more")
+        yield file
+
+
+def read_whole(path: Path, most: int = LARGEST) -> bytes:
+    """All of a file that is not larger than `most` bytes."""
+    with opened(path) as file:
+        if os.fstat(file.fileno()).st_size > most:
+            raise UnreadableError(f"has more than {most / MEGABYTE:,.0f} MB")
+        try:
+            content = file.read(most + 1)
+        except OSError as error:
+            raise UnreadableError(error.strerror or str(error)) from None
+    if len(content) > most:
+        raise UnreadableError(f"has more than {most / MEGABYTE:,.0f} MB")
+    return content
+
+
+@contextmanager
+def to_read(path: Path, wanted: str) -> Iterator[BinaryIO]:
+    """The same for a file without which nothing goes on: why it cannot be opened is the user's to mend."""
+    try:
+        with opened(path) as file:
+            yield file
+    except UnreadableError as error:
+        raise UserError(f"{path} cannot be opened ({error}): give {wanted}") from None
+
+
+def memory() -> int:
+    """Bytes that this machine has; where it does not say, more than any has."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 2**60
+
+
+class Budget:
+    """Memory for what is decoded side by side: who finds no room waits, and who needs more than all goes alone."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.used = 0
+        self.changed = threading.Condition()
+        self.mine = threading.local()
+
+    @contextmanager
+    def room(self, size: int) -> Iterator[None]:
+        """Who has room already gets more at once, for waiting would be for itself."""
+        if getattr(self.mine, "has", False):
+            yield
+            return
+        size = min(max(size, 0), self.total)
+        with self.changed:
+            self.changed.wait_for(lambda: self.used + size <= self.total)
+            self.used += size
+        try:
+            self.mine.has = True
+            yield
+        finally:
+            self.mine.has = False
+            with self.changed:
+                self.used -= size
+                self.changed.notify_all()
+
+
+MEMORY = Budget(256 * MEGABYTE)

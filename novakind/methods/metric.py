@@ -1,0 +1,112 @@
+"""Which differences between vectors matter? The known classes show it, and novel ones are much like them.
+
+Items spread around the mean of their class with a covariance W that all classes are taken to share; it is measured on
+the labeled items, half of it replaced by a round one, since they are few. Scaled by W, what varies within classes is
+noise of size 1. An axis along which all items, unlabeled ones too, vary no more than that tells no class from another,
+and counts less (as in the two-covariance model of speaker recognition; Ioffe, 2006).
+
+Whether it helps is tried on known classes held out as if novel: clusters must find them as well as without it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+WIDEST = 512  # axes that are looked at
+ROUND = 0.5  # share of the round covariance
+PROBES, SOME = 6, 3000  # trials with held-out classes, and items of a trial
+HARM = 0.005  # of the adjusted Rand index: so little is noise
+
+Rows = Float[np.ndarray, "items numbers"]
+Labels = Int[np.ndarray, " items"]
+
+
+class Metric(NamedTuple):
+    """A linear map: rows are shifted, then seen along these axes."""
+
+    mean: Float[np.ndarray, " numbers"]
+    axes: Float[np.ndarray, "axes numbers"]
+
+    def __call__(self, rows: Rows) -> Float[np.ndarray, "items axes"]:
+        return (rows - self.mean) @ self.axes.T
+
+
+def learn_metric(rows: Rows, labels: Labels, dim: int, seed: int) -> Metric:
+    """At most `dim` axes, as the known classes suggest, or the leading ones where they suggest nothing."""
+    plain = Metric(np.zeros(rows.shape[1], np.float32), leading_axes(rows, dim))
+    seen = leading_axes(rows, min(WIDEST, rows.shape[1]))
+    inner = rows @ seen.T
+    found = within_known(inner, labels, dim)
+    if found is None or not helps(inner, labels, dim, np.random.default_rng([seed, 8])):
+        return plain
+    return Metric((found.mean @ seen).astype(np.float32), (found.axes @ seen).astype(np.float32))
+
+
+def within_known(rows: Rows, labels: Labels, dim: int) -> Metric | None:
+    """Axes scaled by the spread within the known classes, those that tell classes apart first; None: too few items."""
+    classes = [rows[labels == number] for number in np.unique(labels[labels >= 0])]
+    residues = np.concatenate([members - members.mean(0) for members in classes if len(members) > 1] or [rows[:0]])
+    spare = len(residues) - len(classes)
+    scale = np.square(residues).sum() / max(spare, 1) / rows.shape[1]
+    if spare < 10 or len(classes) < 2 or scale < 1e-9:
+        return None
+    within = (1 - ROUND) * residues.T.astype(np.float64) @ residues / spare + ROUND * scale * np.eye(rows.shape[1])
+    sizes, turn = np.linalg.eigh(within)
+    whiten = turn / np.sqrt(sizes)
+    mean = rows.mean(0, dtype=np.float64)
+    total, axes = np.linalg.eigh(np.cov(((rows - mean) @ whiten).T, bias=True).reshape(len(sizes), -1))
+    noise = np.square(residues @ whiten @ axes).sum(0) / spare
+    weight = np.sqrt(np.clip(1 - noise / np.maximum(total, 1e-12), 1e-3, 1))
+    first = np.argsort(noise - total, kind="stable")[:dim]
+    found = (whiten @ axes * weight).T[first]
+    return Metric(mean, found * np.sqrt(len(found)) / np.linalg.norm(found))
+
+
+def helps(rows: Rows, labels: Labels, dim: int, rng: np.random.Generator) -> bool:
+    """Whether k-means finds held-out known classes at least as well with a metric that the others teach.
+
+    With fewer than four classes nothing can be tried, and it is believed.
+    """
+    from sklearn.metrics import adjusted_rand_score
+
+    known = np.unique(labels[labels >= 0])
+    if len(known) < 4:
+        return True
+    gains = []
+    for _ in range(PROBES):
+        held_out = rng.permutation(known)[: len(known) // 2]
+        some = rng.permutation(len(rows))[:SOME]
+        metric = within_known(rows[some], np.where(np.isin(labels[some], held_out), -1, labels[some]), dim)
+        items = some[np.isin(labels[some], held_out)]
+        if metric is None or len(items) < 2 * len(held_out):
+            continue
+        found = [clustered(seen, len(held_out)) for seen in (rows[items], metric(rows[items]))]
+        without, with_it = (adjusted_rand_score(labels[items], clusters) for clusters in found)
+        gains.append(with_it - without)
+    return not gains or float(np.mean(gains)) >= -HARM
+
+
+def clustered(rows: Rows, count: int) -> Labels:
+    from sklearn.cluster import KMeans
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of more clusters than distinct items
+        return KMeans(count, n_init=3, random_state=0).fit_predict(unit(rows))
+
+
+def leading_axes(rows: Rows, dim: int) -> Float[np.ndarray, "axes numbers"]:
+    """The `dim` directions that hold most of the rows' squared length; where there are no more than that, all as they
+    are."""
+    wide = rows.shape[1]
+    if dim >= wide:
+        return np.eye(wide, dtype=np.float32)
+    gram = rows.T.astype(np.float64) @ rows
+    return np.linalg.eigh(gram)[1][:, : -dim - 1 : -1].T.astype(np.float32)
+
+
+def unit(rows: Rows) -> Rows:
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)

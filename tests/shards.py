@@ -1,0 +1,137 @@
+"""Five steps of every method on a batch that is divided unequally, for tests: what each process computes."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from novakind.config import Config, Objective
+from novakind.methods import Batch, Method, make_method
+from novakind.modality.features import Features
+from novakind.modality.image import Image
+from novakind.model import CUSTOM, Card, Model
+from novakind.objective import batch as sums
+from novakind.objective.heads import MLPHead
+from novakind.objective.prior import Prior
+from novakind.training import distributed
+
+KNOWN, NOVEL, WIDTH = 3, 4, 6
+LABELED, UNLABELED = 13, 17
+NONE = Objective(ce=0, swapped_sharpened=0, kl=0, var=0)
+TERMS = ("entropy", "sharpened", "norm", "mse", "swapped", "swapped_sharpened", "kl", "kl_one_sided", "var")
+TERMS += ("var_diagonal", "novel_entropy", "novel_mass")
+ALL = replace(NONE, ce=1.0, smoothing=0.1, **dict.fromkeys(TERMS, 1.0))
+
+CASES: dict[str, Config] = {
+    **{
+        f"{term}-{head}": Config(objective=replace(NONE, **{term: 1.0}), head=head)
+        for term in ("ce", *TERMS)
+        for head in ("prototype", "linear")
+    },
+    "all-prototype": Config(objective=ALL),
+    "all-linear": Config(objective=ALL, head="linear"),
+    "all-heads": Config(objective=ALL, heads=3),
+    "all-linear-heads": Config(objective=ALL, heads=3, head="linear"),
+    "mixed": Config(objective=ALL, known_share=0.4),
+    "pictures": Config(objective=ALL, encoder="convnet"),
+    "alternating": Config(objective=ALL, steps="alternating"),
+    "nothing-to-learn": Config(objective=replace(ALL, ce=0.0), steps="alternating"),
+    **{
+        method: Config(method=method)
+        for method in ("uno", "uno-direct", "iic", "nev", "supcon", "supervised", "oracle")
+    },
+    **{method: Config(method=method) for method in ("spacing", "kcl", "mcl", "autonovel")},
+}
+SINGLE = [replace(NONE, **{term: 1.0}) for term in ("ce", *TERMS)]  # judged by one step, all together by five
+STEPS = 5
+NAIVE = ("kl-prototype", "var-linear", "uno")
+
+
+def made(config: Config) -> tuple[Model, Method]:
+    """An untrained model in float64, with what the method adds in its last stage."""
+    torch.manual_seed(0)
+    pictures = config.encoder == "convnet"
+    kind = Image(size=8) if pictures else Features((0.0,) * WIDTH, (1.0,) * WIDTH)
+    names = tuple(f"class {number}" for number in range(KNOWN + NOVEL))
+    encoder = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten()) if pictures else None
+    encoder = encoder or nn.Sequential(nn.Linear(WIDTH, 8), nn.BatchNorm1d(8), nn.ReLU())
+    model = Model(Card(CUSTOM, config.head, 8, 0.1, KNOWN, names, kind.settings()), encoder).double()
+    method = make_method(replace(config, novel=NOVEL, dim=8), Prior.uniform(KNOWN, NOVEL, config.known_share))
+    method.reveal(torch.arange(100) % (KNOWN + NOVEL))
+    for stage in method.stages(7):
+        method.begin(model, stage)
+    model.double().train()
+    distributed.normalised_together(model)
+    return model, method
+
+
+def drawn(step: int, config: Config, place: tuple[float, float]) -> list[Batch]:
+    """The part of a global batch between two places, from 0 to 1; of each kind in turn, where steps alternate."""
+    rng = np.random.default_rng(step)
+    shape = (3, 8, 8) if config.encoder == "convnet" else (WIDTH,)
+    views = [rng.normal(size=(size, *shape)) for size in (LABELED, UNLABELED, UNLABELED)]
+    labels, items = rng.integers(0, KNOWN, LABELED), rng.permutation(50)[:UNLABELED]
+
+    def cut(rows: np.ndarray) -> Tensor:
+        start, end = (round(end * len(rows)) for end in place)
+        return torch.from_numpy(rows[start:end])
+
+    labeled, first, second = map(cut, views)
+    both = Batch(torch.cat([labeled, first, second]), cut(labels), 0.5, cut(items))
+    if config.steps == "joint":
+        return [replace(both, x=labeled, items=both.items[:0])] if config.method in ("supcon", "supervised") else [both]
+    named = Batch(labeled, cut(labels), 0.5, both.items[:0])
+    return [named, Batch(torch.cat([first, second]), both.labels[:0], 0.5, both.items)]
+
+
+def part() -> tuple[float, float]:
+    """Where this process's part begins and ends: the second has twice as many items as the first, and so on."""
+    ends = np.cumsum([0, *range(1, sums.processes() + 1)])
+    rank = distributed.rank()
+    return ends[rank] / ends[-1], ends[rank + 1] / ends[-1]
+
+
+def five_steps(names: list[str]) -> dict[str, dict[str, Any]]:
+    """For each case the losses of five steps, the gradients of the first and the weights and buffers after the last."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MLPHead, "hidden", 16)
+        return {name: steps_of(CASES[name]) for name in names}
+
+
+def naive_step(names: list[str]) -> dict[str, dict[str, Any]]:
+    """The same with sums whose gradients stay in their process, as all_reduce leaves them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sums, "reduced", naive)
+        return five_steps(names)
+
+
+def naive(tensor: Tensor, how: Any) -> Tensor:
+    return tensor + (sums.all_reduced(tensor.detach(), how) - tensor.detach())
+
+
+def every_step() -> tuple[dict[str, Any], dict[str, Any]]:
+    """All cases as they are, and some as they must not be."""
+    return five_steps(list(CASES)), naive_step(list(NAIVE))
+
+
+def steps_of(config: Config) -> dict[str, Any]:
+    model, method = made(config)
+    loss = distributed.trained(model, method)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    losses: list[dict[str, float]] = []
+    gradients: dict[str, Tensor] = {}
+    for step in range(STEPS if config.objective not in SINGLE else 1):
+        for batch in drawn(step, config, part()):
+            terms = loss(batch)
+            losses.append({name: term.item() for name, term in terms.items()})
+            if terms:
+                optimizer.zero_grad()
+                torch.stack(list(terms.values())).sum().backward()
+                gradients = gradients or {
+                    name: weight.grad.clone() for name, weight in model.named_parameters() if weight.grad is not None
+                }
+                optimizer.step()
+    return {"losses": losses, "gradients": gradients, "state": {k: v.clone() for k, v in model.state_dict().items()}}

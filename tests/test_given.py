@@ -1,0 +1,61 @@
+"""A user's file is opened only if it is one, and only so much of it is read."""
+
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from novakind.errors import UnreadableError, UserError
+from novakind.given import Budget, is_regular, opened, read_whole, to_read
+
+
+def test_only_regular_files_are_opened(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("socket")
+    places = {"pipe": "a pipe", "socket": "a socket", ".": "a folder", "/dev/zero": "a device", "gone": "No such file"}
+    for place, reason in places.items():
+        assert not is_regular(Path(place))
+        with pytest.raises(UnreadableError, match=reason), opened(Path(place)):
+            pass
+    with pytest.raises(UnreadableError, match="No such file"):
+        read_whole(Path("a\0b"))
+    Path("link").symlink_to("file")
+    Path("file").write_bytes(b"content")
+    assert read_whole(Path("link")) == b"content"
+    sentence = r"pipe cannot be opened \(a pipe, not a file\): give a table"
+    with pytest.raises(UserError, match=sentence), to_read(Path("pipe"), "a table"):
+        pass
+
+
+def test_no_more_is_read_than_allowed(tmp_path):
+    file = tmp_path / "large"
+    with file.open("wb") as writer:
+        writer.truncate(2**40)  # holds nothing, and claims a terabyte
+    with pytest.raises(UnreadableError, match="has more than 1,024 MB"):
+        read_whole(file)
+
+
+def test_what_does_not_fit_into_the_budget_waits():
+    budget, most, now = Budget(100), [], []
+
+    def work(size):
+        with budget.room(size):
+            now.append(size)
+            most.append(sum(now))
+            time.sleep(0.01)
+            now.remove(size)
+
+    threads = [threading.Thread(target=work, args=(size,)) for size in (60, 60, 30, 1000, 5, 0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert len(most) == 6
+    assert all(total <= 100 or total >= 1000 for total in most)
+    assert max(most) < 1060  # the one that is larger than all goes alone
+    assert budget.used == 0

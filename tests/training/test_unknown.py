@@ -1,0 +1,54 @@
+"""What is not told is found: in Python, from a file, and what results.json says of it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import novakind
+from novakind import Discoverer
+from novakind.errors import UserError
+from novakind.training.unknown import as_options, limits_of
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def blobs(known=3, classes=6, each=40, seed=0):
+    """Separate classes; a third of the known ones has lost its labels."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(classes), each)
+    X = (8 * np.eye(classes, 12)[truth] + rng.normal(size=(len(truth), 12))).astype(np.float32)
+    return X, np.where((truth < known) & (rng.random(len(truth)) < 0.66), truth, -1), truth
+
+
+def test_limits_and_words_in_place_of_a_number():
+    assert as_options({"novel": "auto", "seed": 1}) == {"novel": 0, "between": "auto", "seed": 1}
+    assert as_options({"novel": "3-20"}) == {"novel": 0, "between": "3-20"}
+    assert as_options({"novel": "5"}) == {"novel": "5"}
+    assert limits_of("3 - 20") == (3, 20)
+    with pytest.raises(UserError, match="--novel 5-2 is no number"):
+        as_options({"novel": "5-2"})
+
+
+def test_the_estimator_counts_classes_and_finds_known_ones():
+    X, y, truth = blobs()
+    found = Discoverer(n_novel="auto", epochs=3, random_state=0).fit(X, y)
+    assert len(found.classes_) == 6
+    assert found.estimate_ is not None
+    assert found.estimate_.known_share == pytest.approx(float((truth[y < 0] < 3).mean()), abs=0.05)
+    assert Discoverer(n_novel=2, epochs=1, random_state=0).fit(X, y).estimate_ is None
+
+
+def test_a_file_without_a_number_is_enough(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y, truth = blobs()
+    names = np.array([f"class {number}" for number in range(6)])
+    np.savez("toys.npz", X=X, y=np.where(y >= 0, names[truth], ""))
+    Path("truth.csv").write_text("path,label\n" + "".join(f"{i},{names[t]}\n" for i, t in enumerate(truth)))
+    found = novakind.discover("toys.npz", "run", epochs=3, truth="truth.csv")
+    assert len(found.names) == 6
+    results = json.loads(Path("run/results.json").read_text())
+    assert (results["estimate"]["novel"], results["metrics"]["number_error/train/estimated"]) == (3, 0)
+    assert results["metrics"]["all_acc/train/matched"] > 0.95
+    assert results["estimate"]["tree"]
