@@ -33,6 +33,7 @@ from novakind.progress import Reporter
 from novakind.results.predict import fitting_rows
 from novakind.settings import change, plain, settings_of
 from novakind.training.loop import fit
+from novakind.training.unknown import as_options, settle, warning
 
 
 @contextmanager
@@ -54,10 +55,11 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
     Parameters
     ----------
-    n_novel : int
-        How many new categories to look for.
+    n_novel : int or str
+        How many new categories to look for; "auto" or limits such as "3-20" have them counted, and it is estimated how
+        many unlabeled items are of known classes.
     prior : str or sequence of float
-        Their shares, e.g. (0.5, 0.25, 0.25), or "uniform".
+        Their shares, e.g. (0.5, 0.25, 0.25), "uniform", or "auto": that of the preset.
     preset : str
         The settings to start from: "auto" (those of the kind of data), "default", "glyphs", "sensors", "fast", "paper".
     settings : dict, optional
@@ -85,6 +87,8 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         How many numbers the model sees of an item; of a grey picture too, three for each pixel.
     history_ : list of dict
         The loss terms and scores of each epoch.
+    estimate_ : Estimate or None
+        Number, interval, share of known classes and evidence, where any of it was estimated.
     warnings_ : list of str
         What novakind noticed during training, e.g. a collapse.
 
@@ -99,9 +103,9 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
     def __init__(
         self,
-        n_novel: int = 2,
+        n_novel: int | str = 2,
         *,
-        prior: Any = "uniform",
+        prior: Any = "auto",
         preset: str = "auto",
         settings: dict[str, Any] | None = None,
         encoder: str | nn.Module = "auto",
@@ -142,10 +146,12 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         encoder = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else None
         with Reporter(quiet=not self.verbose) as report, torch_state_restored():
             collection = seen(collection, split, published, report.embedding)
+            config, self.estimate_ = settle(collection, split, config, not isinstance(self.n_novel, str), report)
             self.model_, warnings, self.history_ = fit(collection, split, config, None, report, encoder)
             if collection.before and collection.origin:
                 self.model_.put_behind(Front.opened(collection.origin, collection.before.modality))
-        self.warnings_ = [as_arguments(warning) for warning in warnings]
+        guesses = warning(self.estimate_, isinstance(self.n_novel, str))
+        self.warnings_ = [as_arguments(text) for text in (*guesses, *warnings)]
         for line in self.history_:
             line |= {"warning": as_arguments(line["warning"])} if "warning" in line else {}
         card = self.model_.card
@@ -207,8 +213,9 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
     def _settings(self, kind: Kind, published: dict[str, Any]) -> tuple[Any, Config]:
         """How items are read, and all other settings: the preset of this kind of data with what is asked for."""
-        if not isinstance(self.n_novel, numbers.Integral) or isinstance(self.n_novel, bool):
+        if not isinstance(self.n_novel, numbers.Integral | str) or isinstance(self.n_novel, bool):
             raise UserError(f"n_novel={self.n_novel!r} is no whole number: give the number of new categories")
+        number = as_options({"novel": self.n_novel}) if isinstance(self.n_novel, str) else {"novel": self.n_novel}
         learnt = learnt_kind(kind.kind, published)
         preset = self.preset
         if preset == "auto" and published.get("name") and learnt is kind:
@@ -216,8 +223,9 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         elif preset == "auto" and isinstance(self.encoder, nn.Module) and "learnt" in kind.presets:
             preset = "learnt"  # a module of the user's has to find out what matters
         reading, config = starting_reading(kind, preset if learnt is kind else "auto"), starting(learnt, preset)
-        asked = {"novel": self.n_novel, "prior": as_shares(self.prior), "seed": as_seed(self.random_state)}
+        asked = {**number, "seed": as_seed(self.random_state)}
         asked |= {"epochs": self.epochs} if self.epochs != 0 else {}
+        asked |= {"prior": as_shares(self.prior)} if self.prior != "auto" else {}
         if isinstance(self.encoder, str) and self.encoder != "auto" and learnt is kind:
             asked |= {"encoder": self.encoder}
         for name, value in (asked | check_settings(self.settings)).items():

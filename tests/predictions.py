@@ -46,6 +46,6 @@ def every_loss(first: Tensor, second: Tensor, prior: Prior) -> dict[str, Tensor]
         "mean_kl": losses.mean_kl(first, mean),
         "mean_kl_one_sided": losses.mean_kl_one_sided(first, mean),
         "covariance_norm": losses.covariance_norm(first, covariance),
-        "variance_diagonal": losses.variance_diagonal(first, covariance),
+        "variance_diagonal": losses.variance_diagonal(first, mean, known),
         "novel_mass": losses.novel_mass(first, known),
     }

@@ -72,7 +72,8 @@ def test_discoverer_speaks_of_arguments(arguments, message):
 
 def test_warnings_speak_of_arguments():
     X, y = np.random.default_rng(0).normal(size=(90, 4)), np.arange(90) % 3 - 1
-    found = Discoverer(2, epochs=1, random_state=0, settings={"batch": 20, "optim.lr": 1e-6}).fit(X, y)
+    settings = {"batch": 20, "optim.lr": 1e-6, "start": "random"}
+    found = Discoverer(2, epochs=1, random_state=0, settings=settings).fit(X, y)
     said = found.warnings_ + [line["warning"] for line in found.history_ if "warning" in line]
     assert any("epochs" in text for text in said)
     assert not any("--" in text for text in said)

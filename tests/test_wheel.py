@@ -52,7 +52,7 @@ def test_the_wheel_holds_every_file_of_the_package(wheel):
     wanted = {
         file.relative_to(ROOT).as_posix()
         for file in (ROOT / "novakind").rglob("*")
-        if file.suffix in (".py", ".js", ".css", ".html", ".typed")
+        if file.suffix in (".py", ".js", ".css", ".html", ".svg", ".typed")
     }
     assert {"novakind/py.typed", "novakind/results/report/page.html", "novakind/results/report/map.js"} <= wanted
     assert {name for name in inside if ".dist-info/" not in name} == wanted

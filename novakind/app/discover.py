@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from novakind.app.again import assemble_round
 from novakind.config import Config, starting, starting_reading
-from novakind.data.arrays import holds_arrays
 from novakind.data.choice import choose
-from novakind.data.manifest import has_texts
-from novakind.data.paths import list_items
+from novakind.data.paths import in_files, list_items
 from novakind.data.source import Source
 from novakind.datasets import DATASETS, is_named
 from novakind.datasets.gather import kind_for
@@ -24,13 +23,16 @@ from novakind.modality import KINDS, Kind
 from novakind.results.report import draw_report
 from novakind.runs.complete import complete
 from novakind.runs.discovery import Discovery
+from novakind.runs.rounds import next_folder
 from novakind.settings import Setting, change, plain, settings_of, unknown
+from novakind.training.unknown import as_options
 
 
 def discover(
     data: str | Path,
     out: str | Path | None = None,
     *,
+    after: str | Path | None = None,
     preset: str = "auto",
     fresh: bool = False,
     quiet: bool = True,
@@ -40,12 +42,18 @@ def discover(
 
     `options` are those of the command line, with `_` for `-`: `novel=5`, `window="3s"`, `truth="truth.csv"`; settings
     with a dot are given as `**{"optim.lr": 0.05}`. The run folder is `out`, by default `runs/` and the name of the
-    data; a run that was interrupted goes on, one that is finished stays.
+    data; a run that was interrupted goes on, one that is finished stays. `after` is the folder of an earlier run: this
+    one goes on from it, and from what a person decided about it, with its settings and its weights.
     """
     try:
-        source, config = assemble(str(data), preset, {name: plain(value) for name, value in options.items()})
-        path = Path(out) if out is not None else run_folder(source)
-        complete(source, config, path, fresh, quiet, draw=draw_report)
+        given = {name: plain(value) for name, value in options.items()}
+        if after is not None:
+            source, config, decisions = assemble_round(str(data), Path(after), preset, given)
+            path = Path(out) if out is not None else next_folder(Path(after), decisions)
+        else:
+            source, config = assemble(str(data), preset, given)
+            path, decisions = Path(out) if out is not None else run_folder(source), None
+        complete(source, config, path, fresh, quiet, draw=draw_report, decisions=decisions)
         found = Discovery.load(path)
     except UserError as error:
         raise UserError(as_arguments(str(error), of_function=True)) from None
@@ -67,7 +75,7 @@ def assemble(
 
     Every option is checked against its type, choices and range; one that has no meaning for these data is refused.
     """
-    left = dict(options)
+    left = as_options(options)
     own = {name: setting for name, setting in settings_of(Source).items() if name != "data" and name in left}
     given = {name: parse(setting, left.pop(name)) for name, setting in own.items()}
     for name, setting in own.items():
@@ -97,10 +105,9 @@ def assemble(
     return replace(source, reading=reading), config
 
 
-def in_files(source: Source) -> bool:
+def sorts_files(source: Source) -> bool:
     """Whether the items are files, and not rows of arrays or tables."""
-    given = Path(source.data)
-    return not is_named(source.data, source.root) and not holds_arrays(given) and not has_texts(given)
+    return not is_named(source.data, source.root) and in_files(Path(source.data))
 
 
 def published_for(
@@ -123,7 +130,7 @@ def published_for(
     def some() -> Sequence[Path] | np.ndarray:
         if listing is None:
             return []
-        return listing.files if listing.arrays is None else listing.arrays["X"][:50]
+        return listing.files if listing.arrays is None else np.atleast_1d(listing.arrays["X"])[:50]
 
     counts = Counter(label for label in (listing.labels if listing else ()) if label)
     return choose(kind, encoder, tune, some, counts.total() / max(1, len(counts)))

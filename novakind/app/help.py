@@ -12,9 +12,9 @@ from novakind.modality import KINDS
 from novakind.settings import Setting, settings_of
 
 DISCOVER_HELP = """\
-novakind discover DATA --novel N [options]
+novakind discover DATA [options]
 
-Finds N new categories among unlabeled items, next to known classes.
+Finds new categories among unlabeled items, next to known classes.
 
 DATA is one of
   a folder        one sub-folder per known class, everything else in a sub-folder named unlabeled;
@@ -28,9 +28,10 @@ DATA is one of
                   labeled, for benchmarks; novakind data downloads cifar10 and fashion-mnist
 
 The options that matter most
-  --novel 5            how many new categories to look for
+  --novel 5            how many new categories to look for, or limits, 3-20; by default they are counted
   --prior 1/2,1/4,1/4  their shares, if you know them; by default all are equally large
-  --known-share 0.5    this share of the unlabeled items is of known classes; by default none
+  --mixed no           no unlabeled item is of a known class; by default it is estimated how many are, and
+                       --known-share 0.5 tells it
   --encoder NAME       a published encoder to start from, such as efficientnet-lite2, minilm or hf:FOLDER; by default
                        photographs and texts have one, if it is installed; convnet learns pictures from scratch
   --tune partly        train its last layers too, or with whole all of it; by default it stays as it is
@@ -41,6 +42,7 @@ The options that matter most
   --epochs 50          longer or shorter training; by default chosen by the amount of data
   --seed 1             another, equally valid run
   --truth truth.csv    what the unlabeled items really are (path, label): scored, never trained on
+  --after runs/photos  go on from that run and from what you decided in novakind review runs/photos
   --fresh              begin anew in a folder that holds an earlier run
 
 It writes a folder with report.html to look at, predictions.csv, and the model. The same command goes on with a run that
@@ -51,7 +53,7 @@ novakind discover --help-all lists every setting."""
 COMPARE_HELP = f"""\
 novakind compare DATA --known N [options]
 
-Runs several methods on the same data, with the same network, views and budget, and writes one table and two pictures.
+Runs several methods on the same data, with the same network and equal work, and writes one table and two pictures.
 The data are those of novakind discover, with a truth to score against.
 
 The options that matter most
@@ -59,8 +61,10 @@ The options that matter most
   --truth truth.csv    or, with --novel 5: what the unlabeled items really are (path, label); scored, never trained on
   --methods ours,uno   which methods, by default {DEFAULT_METHODS}
   --seeds 3            how often each: with the seeds 0, 1 and 2
-  --epochs 50          the budget of each run in passes over the unlabeled items,
-  --minutes 10         or in minutes; by default epochs are chosen by the amount of data
+  --epochs 50          the budget of each run: the operations that so many epochs of ours take; by default chosen by
+                       the amount of data
+  --minutes 10         or a budget in minutes, which depends on what else the machine does
+  --tuned FILE         what novakind search chose for each method
   --test 0.2           score on test items; without a test part, on the unlabeled items trained on
   --preset glyphs      for digits, letters and symbols, which must not be mirrored
   --out FOLDER         where to write; by default runs/compare- and the name of the data

@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from novakind.compare.bars import Row, draw
-from novakind.disk import csv_bytes, write_atomic
+from novakind.disk import csv_bytes, remove, write_atomic
 
 UPPER_BOUND = "oracle"
 COLUMNS = {
     "known accuracy": "known_acc/{}/agnostic",
+    "known, task-aware": "known_acc/{}/aware",
     "novel ACC, task-aware": "novel_acc/{}/aware",
     "novel ACC, task-agnostic": "novel_acc/{}/agnostic",
+    "novel ACC, joint": "novel_acc/{}/joint",
     "NMI": "novel_nmi/{}/agnostic",
     "ARI": "novel_ari/{}/agnostic",
 }
@@ -77,9 +79,9 @@ class Scoreboard:
         write_atomic(folder / "compare.md", self.markdown().encode(errors="replace"))
         title, rows = f"{self.data}: known and novel classes, {self.part} part", self.picture_rows()
         if rows:
-            write_atomic(folder / "compare.svg", draw(title, self.terms, rows).encode())
+            write_atomic(folder / "compare.svg", draw(title, self.terms, rows).encode(errors="replace"))
         else:  # one from an earlier comparison would show something else
-            (folder / "compare.svg").unlink(missing_ok=True)
+            remove(folder / "compare.svg")
 
     def csv(self) -> bytes:
         """One line per cell, with every metric that any of them has."""
@@ -134,7 +136,8 @@ class Scoreboard:
     def caption(self) -> str:
         return (
             f"Data: {self.data}; {self.terms}. Scores in percent on the {self.part} part, mean ± standard deviation "
-            "of n seeds; accuracy, NMI and ARI are task-agnostic."
+            "of n seeds; known accuracy, NMI and ARI are task-agnostic. Joint: known outputs may stand for novel "
+            "classes in the matching, as AutoNovel and others count. A dash: no answer over all classes is defined."
         )
 
     def notes(self) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from novakind.compare.bars import STYLE, shown
+from novakind.errors import UserError
+from novakind.runs.record import read_history
 
 WIDTH, HEIGHT, TOP, BOTTOM = 880, 460, 112, 400
 PANELS = {"novel": ("novel classes, ACC (task-agnostic)", 64, 360), "known": ("known classes, accuracy", 484, 780)}
@@ -35,16 +36,23 @@ Curve = list[Point]
 
 
 def read(run: Path) -> Curve:
-    """The accuracy of a run epoch by epoch; empty where the truth is not known."""
-    file = run / "metrics.jsonl"
-    lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    """The accuracy of a run epoch by epoch; empty where the truth is not known, or the history is damaged."""
     minutes, curve = 0.0, []
+    try:
+        lines = read_history(run / "metrics.jsonl")
+    except UserError:
+        return []
     for line in lines:
-        minutes += line["seconds"] / 60
-        known, novel = (line.get(f"{kind}_acc/val/agnostic", math.nan) for kind in ("known", "novel"))
+        minutes += line.get("seconds", 0.0) / 60
+        known, novel = (number(line.get(f"{kind}_acc/val/agnostic")) for kind in ("known", "novel"))
         if math.isfinite(known) and math.isfinite(novel):
             curve.append(Point(minutes, known, novel))
     return curve
+
+
+def number(value: Any) -> float:
+    """NaN for what is none."""
+    return float(value) if isinstance(value, int | float) else math.nan
 
 
 def mean(curves: Sequence[Curve]) -> Curve:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +20,23 @@ from novakind.compare.board import Cell, Scoreboard
 from novakind.config import Config, as_tables
 from novakind.data.source import Source
 from novakind.datasets.gather import gather, placed
-from novakind.disk import write_atomic
+from novakind.disk import UnwritableError, make_folder, remove, write_atomic
 from novakind.errors import UserError
 from novakind.methods import METHODS
 from novakind.progress import Reporter
+from novakind.runs import record
 from novakind.runs.complete import complete, early_checks
 from novakind.runs.folder import FILES, Run, essence
-from novakind.settings import first_change
+from novakind.settings import change, first_change
+from novakind.structure import misfit_table
+from novakind.training.loop import work_of
 
 DEFAULT_METHODS = "ours,uno,supervised,kmeans"
 VARIANTS: dict[str, dict[str, Any]] = {"ours-linear": {"method": "ours", "head": "linear"}}
+UNTRAINED = ("kmeans",)
 ASKED = ".asked.json"  # hidden, so that a folder which holds nothing else still counts as empty
 CELL = "cell.json"
+ANSWER: dict[str, Any] = {"asked": dict[str, Any], "metrics": dict[str, float], "minutes": float, "warnings": list[str]}
 
 
 @dataclass(frozen=True)
@@ -42,9 +48,16 @@ class Plan:
     out: Path
     digests: dict[str, str]
     """Of the items, and of the true classes, which the scores depend on."""
+    tuned: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What a search chose for a method, by the names of settings."""
+    work: float = 0.0
+    """What each cell may spend, in 10^12 operations; 0 where minutes are given."""
 
     def settings(self, cell: Cell) -> Config:
-        return replace(self.config, **choices()[cell.method], seed=cell.seed)
+        config = replace(self.config, **choices()[cell.method], seed=cell.seed, work=self.work)
+        for name, value in self.tuned.get(cell.method, {}).items():
+            config = change(config, name, value)
+        return config
 
     def folder(self, cell: Cell) -> Path:
         return self.out / cell.method / str(cell.seed)
@@ -55,7 +68,14 @@ class Plan:
 
 
 def run_compare(
-    source: Source, config: Config, methods: str, seeds: int, out: Path, command: str, quiet: bool = False
+    source: Source,
+    config: Config,
+    methods: str,
+    seeds: int,
+    out: Path,
+    command: str,
+    quiet: bool = False,
+    tuned: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Scoreboard:
     """Run every cell that is not finished; one that fails does not stop the others."""
     names = parse_methods(methods)
@@ -64,8 +84,8 @@ def run_compare(
     # Seed by seed, so that all methods are in the table early.
     cells = [Cell(method, seed) for seed in range(seeds) for method in names]
     with Reporter(quiet) as report, claim(out).alone():
-        board, digests = look(source, config, out / "store", cells, command, report)
-        plan = Plan(source, config, out, digests)
+        board, digests, work = look(source, config, out / "store", cells, command, report)
+        plan = Plan(source, config, out, digests, tuned or {}, work)
         board.finished |= {cell: found for cell in cells if (found := earlier(plan, cell))}
         publish(plan, board)
         try:
@@ -118,10 +138,10 @@ def check(source: Source, config: Config, seeds: int) -> None:
 def claim(out: Path) -> Run:
     """Make the folder, or continue in it; one that holds other files is refused."""
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
         others = any(child.name != "store" and not child.name.startswith(".") for child in out.iterdir())
     except OSError as error:
-        raise UserError(f"{out} cannot be written ({error.strerror}): give another folder with --out") from None
+        raise UserError(f"{out} cannot be read ({error.strerror}): give another folder with --out") from None
     if others and not (out / "compare.csv").exists():
         raise UserError(f"{out} holds other files than a comparison: give a new or empty folder with --out")
     return Run(out)
@@ -129,8 +149,9 @@ def claim(out: Path) -> Run:
 
 def look(
     source: Source, config: Config, store: Path, cells: list[Cell], command: str, report: Reporter
-) -> tuple[Scoreboard, dict[str, str]]:
-    """Read the data, once for all runs: an empty scoreboard and the digests; data that cannot be scored are refused."""
+) -> tuple[Scoreboard, dict[str, str], float]:
+    """Read the data, once for all runs: an empty scoreboard, the digests and the work that each run may take; data that
+    cannot be scored are refused."""
     collection, split = gather(source, store, config.val, report.decoding, report.embedding)
     novel = collection.truth >= len(collection.classes)
     part = next((name for name in ("test", "train") if novel[getattr(split, name)].any()), "")
@@ -138,38 +159,57 @@ def look(
         raise UserError(
             f"{collection.name} has no item of a novel class, so no method can be scored: give --known or --truth"
         )
-    early_checks(replace(config, novel=config.novel or len(collection.truth_classes) - len(collection.classes)), source)
+    config = replace(config, novel=config.novel or len(collection.truth_classes) - len(collection.classes))
+    config = replace(config, views=config.views or source.learnt.Views())
+    early_checks(config, source)
+    work = 0.0 if config.minutes and not config.epochs else config.work or even(work_of(collection, split, config))
     truth = hashlib.sha256(repr(collection.truth_classes).encode() + collection.truth.tobytes())
     encoder = source.published.get("name") or encoders.chosen(config.encoder, len(collection.modality.shape))
-    terms = f"split: {split.by}; {budget(config)}; encoder: {encoder}; batch: {config.batch}"
+    terms = f"split: {split.by}; {budget(config, work)}; encoder: {encoder}; batch: {config.batch}"
     terms += f"; {changed}" if (changed := first_change(source.reading)) else ""
     digests = {"digest": collection.digest(), "truth_digest": truth.hexdigest()[:16]}
-    return Scoreboard(cells, collection.name, part, terms, command), digests
+    return Scoreboard(cells, collection.name, part, terms, command), digests, work
 
 
-def budget(config: Config) -> str:
+def even(work: float) -> float:
+    """Four digits are enough."""
+    return float(f"{work:.4g}")
+
+
+def budget(config: Config, work: float) -> str:
     """What each run may spend."""
-    if config.epochs:
-        return f"{config.epochs} epochs"
-    return f"{config.minutes:g} minutes each" if config.minutes else "epochs chosen by the amount of data"
+    if not work:
+        return f"{config.minutes:g} minutes each"
+    of = (
+        ""
+        if config.work
+        else f", as {config.epochs} epochs of ours"
+        if config.epochs
+        else ", chosen by the amount of data"
+    )
+    return f"equal work: {work:g} x 10^12 operations each{of}"
 
 
 def earlier(plan: Plan, cell: Cell) -> dict[str, Any] | None:
     """The answer of an earlier command to the same question."""
     found = read_json(plan.folder(cell) / CELL)
-    return found if is_same(found.get("asked"), plan.question(cell)) and "metrics" in found else None
+    wrong = misfit_table(found, ANSWER, {})
+    return found if not wrong and is_same(found["asked"], plan.question(cell)) else None
 
 
 def is_same(earlier: Any, present: dict[str, Any]) -> bool:
     """Whether two questions differ in paths at most; digests show whether the data are the same."""
-    return isinstance(earlier, dict) and essence(earlier) == essence(json.loads(json.dumps(present)))
+    try:
+        return isinstance(earlier, dict) and essence(earlier) == essence(json.loads(json.dumps(present)))
+    except (AttributeError, TypeError, KeyError):  # somebody has changed its structure
+        return False
 
 
 def read_json(file: Path) -> dict[str, Any]:
     """The content of a file; empty where it is missing or damaged."""
     try:
-        content = json.loads(file.read_bytes())
-    except (OSError, ValueError):
+        content = record.read_json(file, "")
+    except UserError:
         return {}
     return content if isinstance(content, dict) else {}
 
@@ -183,6 +223,8 @@ def run_cells(plan: Plan, board: Scoreboard, report: Reporter) -> None:
         try:
             board.finished[cell] = run_cell(plan, cell)
             result = board.line(cell)
+        except UnwritableError:  # nor can any other run be written
+            raise
         except Exception as error:  # when one method fails, the others are still worth running
             board.failed[cell] = reason(error)
             result = f"failed: {board.failed[cell]}"
@@ -199,14 +241,15 @@ def publish(plan: Plan, board: Scoreboard) -> None:
     courses = {
         method: [curve for cell, _ in board.of(method) if (curve := curves.read(plan.folder(cell)))]
         for method in board.methods()
+        if METHODS[choices()[method]["method"]].joint
     }
     courses = {method: found for method, found in courses.items() if found}
     picture = plan.out / "curves.svg"
     if courses:
         title = f"{board.data}: known and novel classes over time, validation items"
-        write_atomic(picture, curves.draw(title, board.terms, courses).encode())
+        write_atomic(picture, curves.draw(title, board.terms, courses).encode(errors="replace"))
     else:  # one from an earlier comparison would show something else
-        picture.unlink(missing_ok=True)
+        remove(picture)
 
 
 def run_cell(plan: Plan, cell: Cell) -> dict[str, Any]:
@@ -215,10 +258,14 @@ def run_cell(plan: Plan, cell: Cell) -> dict[str, Any]:
     if not is_same(read_json(path / ASKED), question):
         Run.claim(path)
         for name in (CELL, *reversed(FILES)):  # the settings last: what is left after a kill still looks like a run
-            (path / name).unlink(missing_ok=True)
+            remove(path / name)
         write_json(path / ASKED, question)
     _, _, results = complete(plan.source, plan.settings(cell), path, quiet=True, store=plan.out / "store")
     answer = {key: results[key] for key in ("metrics", "minutes", "warnings")}
+    if not METHODS[
+        plan.settings(cell).method
+    ].joint:  # no answer over all classes is defined: what we made of it is ours
+        answer["metrics"] = {name: score for name, score in answer["metrics"].items() if name.endswith("/aware")}
     write_json(path / CELL, cell._asdict() | answer | {"asked": question})
     return answer
 

@@ -1,62 +1,133 @@
-"""Export: the result as a table, as arrays, or as files sorted into folders."""
+"""Export: the result as a table, as arrays, as files sorted into folders, or in the forms of other tools."""
 
 from __future__ import annotations
 
-import filecmp
+import csv
+import io
 import os
-import re
-import shutil
-import unicodedata
+import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from novakind.data.arrays import holds_arrays
-from novakind.data.manifest import has_texts, read_texts
-from novakind.data.paths import root_of
+from novakind.data.manifest import IGNORED, LABELED
+from novakind.data.paths import SORTED, in_files, list_items, root_of
 from novakind.data.source import Source
 from novakind.data.store import STORE
 from novakind.datasets import is_named
-from novakind.disk import csv_bytes, replacing, write_atomic
-from novakind.errors import UserError
+from novakind.disk import csv_bytes, remove, write_atomic, writing
+from novakind.errors import UnreadableError, UserError
+from novakind.given import opened
+from novakind.results.files import bring, copied, folder_names, is_copy, is_readable, remove_empty
+from novakind.results.forms import Bring, to_fiftyone, to_imagefolder, to_labelstudio
+from novakind.results.outcome import COLUMNS, Outcome, outcome
 from novakind.runs.discovery import Discovery
 from novakind.runs.folder import EDITS, FILES, Run
 
-RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # names that Windows keeps for devices
+TABLES = ("csv", "npz")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet runs, where a cell begins with it
 
 
-def export(run: Path, out: Path, to: str, link: bool = False, everything: bool = False) -> str:
+def export(
+    run: Path, out: Path, to: str, link: bool = False, everything: bool = False, spreadsheet: bool = False
+) -> str:
     """Write the result as `to` asks, or as the ending of `out` suggests; a sentence on what was written."""
     discovery, source = Discovery.load(run), Run(run).source()
-    given = Path(source.data)
+    result, given = outcome(discovery), Path(source.data)
     keep_files(run, out, source)
-    texts = None if is_named(source.data, source.root) else texts_of(given)
-    is_array = is_named(source.data, source.root) or holds_arrays(given)
-    root = None if is_array or texts is not None else root_of(given)
+    named = is_named(source.data, source.root)
+    root = root_of(given) if not named and in_files(given) else None
+    rows, texts = (None, None) if named or root is not None else rows_of(given, result.paths)
     if to == "auto":
         to = {".csv": "csv", ".npz": "npz"}.get(out.suffix.lower(), "folders")
-    if to != "folders" and (link or everything):
-        option = "--link" if link else "--everything"
+    if (link and to in TABLES) or (everything and to != "folders"):
+        option = "--link" if link and to in TABLES else "--everything"
         raise UserError(f"{option} is for folders, and {to} holds every item: leave it out, or give --to folders")
+    if spreadsheet and to != "csv":
+        raise UserError(f"--spreadsheet is for a table, and this writes {to}: leave it out, or give --to csv")
     if to == "csv":
-        write_out(out, lambda path: to_csv(discovery, path, root, texts))
-        return f"{len(discovery.paths)} items: {out}"
+        write_out(out, lambda path: to_csv(result, path, root, texts, spreadsheet))
+        return f"{len(result.paths)} items: {out}"
     if to == "npz":
-        write_out(out, lambda path: to_npz(discovery, path))
-        return f"{len(discovery.paths)} items: {out}"
+        write_out(out, lambda path: to_npz(discovery, result, path, root, rows))
+        return f"{len(result.paths)} items: {out}"
+    if texts is not None and to == "labelstudio":
+        write_out(out, lambda path: to_labelstudio(result, path, source.kind, None, texts, run.name))
+        return f"{len(result.paths)} tasks in {out}"
     if root is None:
         raise UserError("these items are rows of an array or table, and only files go into folders: export csv or npz")
-    if given.is_dir() and (out.resolve() == root.resolve() or root.resolve() in out.resolve().parents):
+    check_place(out, root, given)
+    check_files(result, root, to, everything)
+    written: list[Any] = []
+    write_out(out, lambda path: written.extend(to_folder(to, result, path, root, source.kind, link, everything, run)))
+    count, gone = written
+    return f"{count} files in {out}" + (f"; {len(gone)} are gone from {root}, e.g. {gone[0]}" if gone else "")
+
+
+def to_folder(
+    to: str, result: Outcome, out: Path, root: Path, kind: str, link: bool, everything: bool, run: Path
+) -> tuple[int, list[str]]:
+    """A folder of files in one of its forms: how many are there, and which are gone."""
+    if to == "folders":
+        return to_folders(result, out, root, link, everything)
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{out} is a file, and an export needs a folder: name another destination")
+    gone: list[str] = []
+    files: Bring = copied(out, root, link, gone, alike=to != "fiftyone")
+    if has_windows(result, root):
+        files = partial(seen_from, out, root)
+    if to == "labelstudio":
+        return to_labelstudio(result, out, kind, files, None, run.name), gone
+    return (to_imagefolder if to == "imagefolder" else to_fiftyone)(result, out, files), gone
+
+
+def rows_of(given: Path, paths: Sequence[str]) -> tuple[np.ndarray | None, dict[str, str] | None]:
+    """The rows of these items, where all are still there; and what texts say, by name."""
+    try:
+        listing = list_items(given, labeled=False)
+    except UserError:
+        return None, None
+    if listing.arrays is None:
+        return None, None
+    X, place = listing.arrays["X"], {name: row for row, name in enumerate(listing.names)}
+    texts = dict(zip(listing.names, X, strict=True)) if X.dtype.kind in "OUT" else None
+    rows = [place.get(path, -1) for path in paths]
+    return (X if rows == list(range(len(X))) else X[rows]) if min(rows) >= 0 else None, texts
+
+
+def check_place(out: Path, root: Path, given: Path) -> None:
+    """Refuse to mix exported files with data."""
+    if given.is_dir() and root.resolve() in (out.resolve(), *out.resolve().parents):
         raise UserError(
             f"{out} is in the data folder, where exported files would pass for data: name another destination"
         )
-    written: list[Any] = []
-    write_out(out, lambda path: written.extend(to_folders(discovery, path, root, link, everything)))
-    count, gone = written
-    return f"{count} files in {out}" + (f"; {len(gone)} are gone from {root}, e.g. {gone[0]}" if gone else "")
+
+
+def check_files(result: Outcome, root: Path, to: str, everything: bool) -> None:
+    """Refuse where there is no file to export, and windows of recordings where a form has files alone."""
+    if has_windows(result, root):
+        if to == "labelstudio":
+            return
+        raise UserError(
+            "these items are windows of recordings and only files go into folders: export csv or npz instead"
+        )
+    every = everything or to != "folders"
+    chosen = [path for path, status in zip(result.paths, result.status, strict=True) if every or status != LABELED]
+    if chosen and not any((root / path).exists() for path in chosen):
+        raise UserError(
+            f"none of the {len(chosen)} files is in {root}, where the run found them: put the data folder back, "
+            "or run novakind discover again from its new place"
+        )
+
+
+def has_windows(result: Outcome, root: Path) -> bool:
+    """Whether the items are windows of recordings, called FILE@START."""
+    recording, mark, _ = result.paths[0].rpartition("@")
+    return bool(mark) and not (root / result.paths[0]).exists() and (root / recording).exists()
 
 
 def keep_files(run: Path, out: Path, source: Source | None = None) -> None:
@@ -76,120 +147,100 @@ def write_out(path: Path, write: Callable[[Path], Any]) -> None:
         raise UserError(f"{path} cannot be written ({error.strerror}): give another place with --out") from None
 
 
-def texts_of(given: Path) -> dict[str, str] | None:
-    """What the rows of a table of texts say, by name; None for any other data, and for a table that is gone."""
-    try:
-        table = read_texts(given, labels=False) if has_texts(given) else None
-    except UserError:
-        return None
-    return None if table is None else dict(zip(table.names, table.texts, strict=True))
+def seen_from(folder: Path, root: Path | None, paths: Sequence[str]) -> list[str]:
+    """Paths of files below `root` as they are seen from a folder; rows have no files."""
+    if root is None:
+        return list(paths)
+    here = os.path.relpath(root.resolve(), folder.resolve())
+    return [os.path.normpath(os.path.join(here, path)) for path in paths]
 
 
-def to_csv(discovery: Discovery, path: Path, root: Path | None, texts: Mapping[str, str] | None = None) -> None:
-    """A table that `discover` reads as the next collection: the labels that were given, and what was found.
+def to_csv(
+    result: Outcome,
+    path: Path,
+    root: Path | None,
+    texts: Mapping[str, str] | None = None,
+    spreadsheet: bool = False,
+) -> None:
+    """A table that `discover` reads as the next collection: labels that were given or confirmed, and what was found.
 
-    `label` is empty for items that had none, so that a next round has something to sort; `category` is the label or the
-    category that was found, and `status` tells which: given or suggested. `suggested` is the model's own answer, of
+    `label` is empty for all other items, so that a next round has something to sort; `category` is where the item is
+    now, and `status` tells why: labeled, confirmed, suggested or ignored. `suggested` is the model's own answer, of
     labeled items too, with its `probability`. Paths of files below `root` are as seen from the table's folder. Texts
     that were rows of a table have an id in the place of a path, and a last column for what they say.
     """
-    paths = discovery.paths
-    if root is not None:
-        here = os.path.relpath(root.resolve(), path.parent.resolve())
-        paths = [os.path.normpath(os.path.join(here, one)) for one in paths]
-    status = ["given" if label else "suggested" for label in discovery.labels]
-    suggested = [discovery.names[number] for number in discovery.category]
-    columns = [paths, discovery.labels, discovery.final, status, suggested, discovery.probability]
-    header = ["path", "label", "category", "status", "suggested", "probability"]
+    names = seen_from(path.parent, root, result.paths)
+    header = ["path", *COLUMNS]
+    columns: list[Sequence[Any]] = [names, *(getattr(result, name) for name in COLUMNS)]
     if texts is not None:
         header = ["id", *header[1:], "text"]  # by a column path, a next round would look for files
-        columns.append([texts.get(name, "") for name in paths])
-    write_atomic(path, csv_bytes(header, zip(*columns, strict=True)))
+        columns.append([texts.get(name, "") for name in names])
+    rows = zip(*columns, strict=True)
+    write_atomic(path, csv_bytes(header, ([as_words(cell) for cell in row] for row in rows) if spreadsheet else rows))
 
 
-def to_npz(discovery: Discovery, path: Path) -> None:
-    """Arrays in the order of the items; `y` is the given label's number where there is one, else the category."""
-    numbers = {name: number for number, name in enumerate(discovery.names[: discovery.known])}
-    y = [numbers.get(label, int(number)) for label, number in zip(discovery.labels, discovery.category, strict=True)]
+def as_words(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula, whatever a file or a class is called."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+
+
+def to_npz(discovery: Discovery, result: Outcome, path: Path, root: Path | None, rows: np.ndarray | None) -> None:
+    """Arrays in the order of the items, which `discover` reads: `y` is the name of a label that was given or confirmed,
+    else ""; X are the rows, or `path` the files as seen from the folder of this one."""
     arrays = {name: getattr(discovery, name) for name in ("category", "probability", "embedding", "logp")}
-    with replacing(path) as part, part.open("wb") as file:
-        np.savez_compressed(
-            file, path=np.array(discovery.paths), names=np.array(discovery.names), y=np.array(y), **arrays
-        )
+    arrays |= {name: np.array(list(getattr(result, name)), dtype=str) for name in ("status", "suggested", "names")}
+    arrays |= {"final": np.array(list(result.category), dtype=str), "y": np.array(result.label, dtype=str)}
+    if rows is not None:
+        arrays["X"] = rows.astype(str) if rows.dtype.kind == "O" else rows
+    with writing(path) as file:
+        np.savez_compressed(file, path=np.array(seen_from(path.parent, root, result.paths)), **arrays)
 
 
 def to_folders(
-    discovery: Discovery, destination: Path, root: Path, link: bool, everything: bool = False
+    result: Outcome, destination: Path, root: Path, link: bool, everything: bool = False
 ) -> tuple[int, list[str]]:
     """Copy or link the files of unlabeled items (or of `everything`) into folders named after their categories.
 
-    No existing file is ever overwritten: the newcomer gets a number, and what an earlier export has put there stays as
-    it is. Returns how many files are there, and the paths of those that are gone or cannot be read.
+    A table beside the folders says what is only suggested, so that a next round does not take it for labels. No file of
+    anybody else is ever overwritten: the newcomer gets a number. What an earlier export has put there stays as it is,
+    but goes from a folder that is no longer its own. Returns how many files are there, and the paths of those that are
+    gone or cannot be read.
     """
-    recording, mark, _ = discovery.paths[0].rpartition("@")
-    if mark and not (root / discovery.paths[0]).exists() and (root / recording).exists():
-        raise UserError(
-            "these items are windows of recordings and only files go into folders: export csv or npz instead"
-        )
     if destination.exists() and not destination.is_dir():
         raise UserError(f"{destination} is a file, and an export needs a folder: name another destination")
-    folders, gone, used = folder_names((*discovery.names, *discovery.final)), [], Counter()
-    chosen = [item for item, label in enumerate(discovery.labels) if everything or not label]
-    if chosen and not any((root / discovery.paths[item]).exists() for item in chosen):
-        raise UserError(
-            f"none of the {len(chosen)} files is in {root}, where the run found them: put the data folder back, "
-            "or run novakind discover again from its new place"
-        )
-    for item in chosen:
-        source, folder = root / discovery.paths[item], destination / folders[discovery.final[item]]
-        if not source.is_file() or not os.access(source, os.R_OK):
-            gone.append(discovery.paths[item])
+    folders, used, gone = folder_names((*result.names, *result.category)), Counter[Path](), []
+    rows, earlier, changed = {}, exported(destination), []
+    for path, row in zip(result.paths, result.rows(), strict=True):
+        if row["status"] == IGNORED or (row["status"] == LABELED and not everything):
             continue
-        folder.mkdir(parents=True, exist_ok=True)
-        target, placed = folder / source.name, False
-        while not placed:
-            used[target] += 1
-            number = "" if used[target] == 1 else f" ({used[target]})"
-            placed = put(source.absolute(), target.with_stem(target.stem + number), link)
-    return len(chosen) - len(gone), gone
+        target = None
+        if is_readable(source := root / path):
+            target = bring(source, destination / folders[str(row["category"])] / source.name, link, used)
+        if target is None:
+            gone.append(path)
+        else:
+            place = target.relative_to(destination).as_posix()
+            rows[place] = (*row.values(), path)
+            usual = target.with_name(source.name).relative_to(destination).as_posix()
+            changed += [place] if place != usual and earlier.get(usual) == path and place not in earlier else []
+    for place, origin in earlier.items():
+        inside = not os.path.isabs(place) and ".." not in place.split("/")
+        if inside and place not in rows and is_copy(destination / place, root / origin):
+            remove(destination / place)
+            remove_empty((destination / place).parent)
+    write_atomic(
+        destination / SORTED, csv_bytes(["path", *COLUMNS, "source"], [(place, *row) for place, row in rows.items()])
+    )
+    if changed:
+        print(f"{len(changed)} files differ from an earlier export and stand beside it: {changed[0]}", file=sys.stderr)
+    return len(rows), gone
 
 
-def put(source: Path, target: Path, link: bool) -> bool:
-    """Link or copy a file, unless it is there already; False, and nothing done, where anything else is at `target`."""
+def exported(destination: Path) -> dict[str, str]:
+    """What an earlier export says that it has put there, and where it came from."""
     try:
-        if link:
-            target.symlink_to(source)
-            return True
-        with source.open("rb") as reader, target.open("xb") as writer:
-            try:
-                shutil.copyfileobj(reader, writer)
-            except OSError:
-                target.unlink()  # half a copy would pass for a whole one
-                raise
-        shutil.copystat(source, target)
-        return True
-    except FileExistsError:
-        if link or target.is_symlink():
-            return link and target.is_symlink() and target.readlink() == source
-        return target.is_file() and filecmp.cmp(source, target, shallow=False)
-
-
-def safe_name(name: str) -> str:
-    """A folder name for any file system: what some forbid becomes "_", accents and emoji stay, at most 120 bytes."""
-    name = re.sub(r'[<>:"/\\|?*\x00-\x1f\x7f]', "_", unicodedata.normalize("NFC", name))
-    name = name.encode("utf-8", "replace")[:120].decode("utf-8", "ignore").strip(" .")
-    return f"_{name}" if not name or RESERVED.fullmatch(name) else name
-
-
-def folder_names(names: tuple[str, ...]) -> dict[str, str]:
-    """A folder for each name: names that differ never share one, even where a file system ignores case."""
-    folders: dict[str, str] = {}
-    taken: set[str] = set()
-    for name in dict.fromkeys(names):
-        folder, number = safe_name(name), 1
-        while folder.casefold() in taken:
-            number += 1
-            folder = f"{safe_name(name)} ({number})"
-        taken.add(folder.casefold())
-        folders[name] = folder
-    return folders
+        with opened(destination / SORTED) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
+            return {row["path"]: row["source"] or "" for row in csv.DictReader(text)}
+    except (OSError, UnreadableError, KeyError, csv.Error):
+        return {}

@@ -1,23 +1,34 @@
-"""predict: new items sorted by a trained model, read from files, folders, tables and arrays."""
+"""predict: new items sorted by a trained model, read from files, folders, tables and arrays, a piece at a time."""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from novakind.data.paths import list_items
-from novakind.disk import csv_bytes, write_atomic
+from novakind.disk import csv_bytes
 from novakind.errors import UnreadableError, UserError
-from novakind.modality import from_array
+from novakind.given import is_regular
+from novakind.modality import Modality, from_array
 from novakind.model import Model, load_model, predict
+from novakind.objective.batch import processes
 from novakind.results.export import keep_files, write_out
+from novakind.results.growing import HEADER, Growing, check_parquet, join, totals
 from novakind.runs.folder import Run
+from novakind.training.distributed import agreed, is_first, rank
 
-BATCH = 512
+ROWS = 512  # of an array in a piece
+FILES = 64  # in a piece
+ALONE = 16  # pieces that are read before other processes are asked to help: they take seconds to start
 
 
 class Rows(NamedTuple):
@@ -27,76 +38,158 @@ class Rows(NamedTuple):
     items: np.ndarray
 
 
-def predict_items(run: Path, items: list[Path], out: Path | None) -> None:
+class Files(NamedTuple):
+    """Files with the names that they go by, and what was passed over on the way to them."""
+
+    named: list[tuple[str, Path]]
+    passed: list[tuple[str, str]]
+
+
+class Read(NamedTuple):
+    """The items of a piece, and what could not be read of it."""
+
+    names: list[str]
+    rows: np.ndarray | None
+    skipped: list[tuple[str, str]]
+
+
+def predict_items(run: Path, items: list[Path], out: Path | None, readers: int = 0) -> None:
     """A table of path, category and probability, printed or written to `out`."""
     if not items:
         raise UserError("no items are given: name the files or folders to sort after the run folder")
     if out is not None:
         keep_files(run, out)
+        check_parquet(out)
+    elif processes() > 1:
+        raise UserError("several processes need a place to write to: give --out sorted.csv")
     model = load_model(Run(run).model_file)
-    rows: list[list[Any]] = []
-    skipped: list[tuple[str, str]] = []
-    for names, batch in read_items(items, model, skipped):
-        _, logp = predict(model, model.look(batch))
-        for name, line in zip(names, logp, strict=True):
-            best = int(line.argmax())
-            rows.append([name, model.card.categories[best], f"{np.exp(line[best]):.6f}"])
-    for path, reason in skipped:
-        print(f"skipped {path}: {reason}", file=sys.stderr)
-    if not rows and not skipped:
-        raise UserError(f"{items[0]} holds no file to sort: give {model.reads.example}")
-    if not rows:
-        raise UserError(f"none of the given items can be read ({len(skipped)} skipped): give {model.reads.example}")
-    table = csv_bytes(["path", "category", "probability"], rows)
     if out is None:
-        sys.stdout.buffer.write(table)
+        done = to_screen(model, items, readers)
     else:
-        write_out(out, lambda path: write_atomic(path, table))
-        print(f"{len(rows)} items sorted, {len(skipped)} skipped: {out}")
+        done = [0, 0]
+        write_out(out, lambda path: done.__setitem__(slice(None), to_file(model, run, items, path, readers)))
+    if not is_first():
+        return
+    sorted_items, skipped = done
+    if not sorted_items and not skipped:
+        raise UserError(f"{items[0]} holds no file to sort: give {model.reads.example}")
+    if not sorted_items:
+        raise UserError(f"none of the given items can be read ({skipped} skipped): give {model.reads.example}")
+    if out is not None:
+        print(f"{sorted_items} items sorted, {skipped} skipped: {out}")
 
 
-def read_items(
-    given: list[Path], model: Model, skipped: list[tuple[str, str]]
-) -> Iterator[tuple[list[str], np.ndarray]]:
-    """Names and rows, a batch at a time; what cannot be read goes to `skipped`."""
-    names, rows = [], []
-    for one in named_files(given, model, skipped):
-        if isinstance(one, Rows):
-            if rows:
-                yield names, np.stack(rows)
-                names, rows = [], []
-            yield list(one.names), one.items
-            continue
-        name, file = one
+def to_screen(model: Model, items: list[Path], readers: int) -> list[int]:
+    """Rows as they come; how many, and how many files were skipped."""
+    done = [0, 0]
+    for read in read_ahead(pieces(items, model), model.reads, readers):
+        lines = answers(model, read)
+        table = csv_bytes(HEADER, lines)
+        sys.stdout.buffer.write(table if not done[0] and lines else table[len(csv_bytes(HEADER, [])) :])
+        done = [done[0] + len(lines), done[1] + len(read.skipped)]
+    return done
+
+
+def to_file(model: Model, run: Path, items: list[Path], out: Path, readers: int) -> list[int]:
+    """A table that a killed process leaves as far as it came; how many items, and how many files were skipped."""
+    if out.is_dir():
+        raise IsADirectoryError(21, "Is a directory", str(out))
+    stamp = os.stat(Run(run).model_file)
+    work = ([str(item) for item in items], stamp.st_size, stamp.st_mtime_ns)
+    share = Growing(out, work, rank(), processes())
+    wanted = (piece for number, piece in enumerate(pieces(items, model)) if share.wants(number))
+    for read in read_ahead(wanted, model.reads, readers):
+        share.add(answers(model, read), len(read.skipped))
+    agreed(lambda: None)  # all shares are complete
+    if not is_first():
+        return [0, 0]
+    shares = [share, *(Growing(out, work, other, processes()) for other in range(1, processes()))]
+    done = totals(shares)
+    if done[0]:
+        join(out, shares)
+    for each in shares:
+        each.remove()
+    return list(done)
+
+
+def answers(model: Model, read: Read) -> list[list[Any]]:
+    """The lines of the table for what was read; what was not is said."""
+    for path, reason in read.skipped:
+        print(f"skipped {path}: {reason}", file=sys.stderr)
+    if read.rows is None:
+        return []
+    _, logp = predict(model, model.look(read.rows))
+    best = logp.argmax(1)
+    probability = np.exp(logp[np.arange(len(best)), best])
+    chosen = zip(read.names, best.tolist(), probability.tolist(), strict=True)
+    return [[name, model.card.categories[number], f"{share:.6f}"] for name, number, share in chosen]
+
+
+def read_ahead(given: Iterator[Rows | Files], reads: Modality, readers: int) -> Iterator[Read]:
+    """The pieces in their order; those of large work by several processes, which never read far ahead."""
+    readers = readers or os.cpu_count() or 1
+    for piece in islice(given, ALONE if readers > 1 else None):
+        yield read_piece(reads, piece)
+    following = next(given, None)
+    if following is None:
+        return
+    with ProcessPoolExecutor(readers, multiprocessing.get_context("forkserver")) as pool:
+        waiting: deque[Any] = deque()
+        for piece in chain([following], given):
+            waiting.append(pool.submit(read_piece, reads, piece) if isinstance(piece, Files) else piece)
+            if len(waiting) > 3 * readers:
+                yield finished(waiting.popleft(), reads)
+        while waiting:
+            yield finished(waiting.popleft(), reads)
+
+
+def finished(waiting: Any, reads: Modality) -> Read:
+    return read_piece(reads, waiting) if isinstance(waiting, Rows) else waiting.result()
+
+
+def read_piece(reads: Modality, piece: Rows | Files) -> Read:
+    """Decoded rows; a file that cannot be read is skipped."""
+    if isinstance(piece, Rows):
+        return Read(list(piece.names), piece.items, [])
+    names, rows, skipped = [], [], list(piece.passed)
+    for name, file in piece.named:
         try:
-            if not file.is_file():
+            if not is_regular(file):
                 raise UnreadableError("no such file")
-            for suffix, row in model.reads.read(file):
+            for suffix, row in reads.read(file):
                 rows.append(row)
                 names.append(name + suffix)
         except UnreadableError as error:
             skipped.append((name, str(error)))
-        if len(rows) >= BATCH:
-            yield names, np.stack(rows)
-            names, rows = [], []
-    if rows:
-        yield names, np.stack(rows)
+    return Read(names, np.stack(rows) if rows else None, skipped)
 
 
-def named_files(given: list[Path], model: Model, skipped: list[tuple[str, str]]) -> Iterator[tuple[str, Path] | Rows]:
-    """Each file with the name that it goes by, or the rows of an array or a table of texts."""
+def pieces(given: list[Path], model: Model) -> Iterator[Rows | Files]:
+    """What there is to sort, in the order in which it was given; always the same pieces of the same items."""
+    files, passed = [], []
     for path in given:
-        if not path.exists():
-            skipped.append((str(path), "no such file"))
+        if not os.path.exists(path):  # Path.exists raises on names that are too long
+            passed.append((str(path), "no such file"))
             continue
         listing = list_items(path, labeled=False)
-        skipped += [(str(path / name), reason) for name, reason in listing.skipped]
+        passed += [(str(path / name), reason) for name, reason in listing.skipped]
         if listing.arrays is not None:
-            yield Rows(listing.names, fitting_rows(listing.arrays["X"], model, str(path)))
+            if files or passed:
+                yield Files(files, passed)
+                files, passed = [], []
+            X = listing.arrays["X"]
+            for start in range(0, len(X), ROWS):
+                names = listing.names[start : start + ROWS]
+                yield Rows(names, fitting_rows(X[start : start + ROWS], model, str(path)))
             continue
         is_list = path.is_file() and listing.names != [path.name]
         for name in listing.names:
-            yield name if is_list else str(listing.root / name), listing.root / name
+            files.append((name if is_list else str(listing.root / name), listing.root / name))
+            if len(files) == FILES:
+                yield Files(files, passed)
+                files, passed = [], []
+    if files or passed:
+        yield Files(files, passed)
 
 
 def fitting_rows(X: np.ndarray, model: Model, what: str) -> np.ndarray:

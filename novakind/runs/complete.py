@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -10,20 +11,23 @@ from typing import Any, NamedTuple
 
 from novakind.config import Config, as_tables, starting
 from novakind.data.collection import Collection
+from novakind.data.decided import Decisions
 from novakind.data.embed import embed
-from novakind.data.sampler import check_batch
 from novakind.data.source import Source
 from novakind.data.split import Split
+from novakind.data.store import STORE
 from novakind.datasets.gather import check_there, gather, placed
 from novakind.encoders.front import Front
-from novakind.errors import UserError
 from novakind.methods import make_method
 from novakind.model import Model
 from novakind.objective.prior import Prior
 from novakind.progress import Reporter
 from novakind.runs.finish import finish
-from novakind.runs.folder import Run
+from novakind.runs.folder import DECISIONS, Run
+from novakind.runs.rounds import carried_over, check_same, earlier_model, for_round, like_before
+from novakind.training.distributed import Together, in_turn, is_first, told
 from novakind.training.loop import fit
+from novakind.training.unknown import is_open, settle, warning
 
 
 class Completed(NamedTuple):
@@ -42,30 +46,49 @@ def complete(
     quiet: bool = False,
     store: Path | None = None,
     draw: Callable[[Path, Collection], object] | None = None,
+    decisions: Decisions | None = None,
 ) -> Completed:
     """From data to a run folder; a run that was interrupted goes on, one that is finished stays.
 
-    Runs on the same data may share a `store` of decoded files; `draw` makes the report.
+    Runs on the same data may share a `store` of decoded files; `draw` makes the report. A round that goes on from an
+    earlier run follows the `decisions` about that.
     """
     check_there(source)
     config, source = early_checks(config, source), placed(source)
     config = config if config.views else replace(config, views=source.learnt.Views())
-    run = Run.claim(path)
-    with Reporter(quiet) as report, run.alone():
-        if fresh:
-            run.clear()
+    run = told(lambda: Run.claim(path))
+    with Reporter(quiet or not is_first()) as report, ExitStack() as stack:
+        told(lambda: prepare(run, fresh, stack))
         try:
-            collection, split = gather(source, store or path / "store", config.val, report.decoding, report.embedding)
-            if not config.novel:
+            if decisions:
+                told(lambda: decisions.write(path / DECISIONS))
+                source = replace(source, decisions=str(path / DECISIONS))
+            place = store or path / STORE
+            collection, split = in_turn(lambda: gather(source, place, config.val, report.decoding, report.embedding))
+            number, _ = is_open(config, bool(source.known))
+            if not config.novel and not number:
                 config = replace(config, novel=len(collection.truth_classes) - len(collection.classes))
-            run.settle({"data": asdict(source) | {"digest": collection.digest()}} | as_tables(config))
+            digest, estimate = collection.digest(), None
+            earlier = earlier_model(decisions) if decisions else None
+            if decisions and earlier:
+                config, collection = for_round(config, collection, split), like_before(collection, earlier)
+                check_same(collection, earlier, decisions)
+            else:
+                config, estimate = settle(collection, split, config, bool(source.known), report)
+            settings = {"data": asdict(source) | {"digest": digest}} | as_tables(config)
+            told(lambda: run.settle(settings))
             describe(collection, source, config, path, report)
             tuned = collection.origin is not None and collection.before is None
             first = partial(frozen_first, collection, split, config, report) if tuned else None
-            model, warnings, history = fit(collection, split, config, run, report, first=first)
+            if decisions and earlier:
+                first = partial(carried_over, collection, earlier, Path(decisions.after))
+            model, warnings, history = fit(collection, split, config, Together(run), report, first=first)
+            if not is_first():
+                return Completed(collection, split, {})
             if collection.before and collection.origin:
                 model.put_behind(Front.opened(collection.origin, collection.before.modality))
-            results = finish(run, collection, split, model, warnings, history)
+            warnings = [*warning(estimate, number), *warnings]
+            results = finish(run, collection, split, model, warnings, history, decisions, estimate)
             if draw:
                 report.say("drawing the report")
                 draw(path, collection)
@@ -73,9 +96,16 @@ def complete(
             report.end()
             report.say(f"stopped; what is done is saved in {path}: the same command goes on from there")
             raise
-        for warning in results["warnings"]:
-            report.say(f"warning: {warning}")
+        for text in results["warnings"]:
+            report.say(f"warning: {text}")
     return Completed(collection, split, results)
+
+
+def prepare(run: Run, fresh: bool, stack: ExitStack) -> None:
+    """Keep other commands out of the folder for as long as the stack stands; a fresh run begins without the old one."""
+    stack.enter_context(run.alone())
+    if fresh:
+        run.clear()
 
 
 def frozen_first(collection: Collection, split: Split, config: Config, report: Reporter) -> Model:
@@ -91,15 +121,10 @@ def frozen_first(collection: Collection, split: Split, config: Config, report: R
 
 def early_checks(config: Config, source: Source) -> Config:
     """Refuse what can be refused before any file is read; a prior's shares tell the number of categories too."""
-    if config.novel == 0 and config.prior != "uniform":
+    if config.novel == 0 and config.prior not in ("uniform", "auto"):
         config = replace(config, novel=len(config.prior.split(",")))
-    if config.novel < 1 and not source.known:
-        raise UserError(
-            "the number of new categories is not given, and at least 1 is needed: give how many to look for, --novel 5"
-        )
     if config.novel:
         prior = Prior.parse(config.prior, 1, config.novel, config.known_share)
-        check_batch(config.batch, config.novel)
         make_method(config, prior)
     return config
 

@@ -5,21 +5,39 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from novakind import __version__
-from novakind.data.collection import Collection
+from novakind.data.collection import Collection, Decided, Labels
+from novakind.data.decided import Decisions
 from novakind.data.split import Split
 from novakind.disk import write_atomic
 from novakind.model import Model, predict, to_bytes
 from novakind.objective import metrics
+from novakind.objective.heads import JoinedHead
+from novakind.objective.number import Estimate
 from novakind.runs.folder import Run
+from novakind.runs.rounds import round_of
+from novakind.training.collapse import check_answers
 
 
 def finish(
-    run: Run, collection: Collection, split: Split, model: Model, warnings: list[str], history: list[dict]
+    run: Run,
+    collection: Collection,
+    split: Split,
+    model: Model,
+    warnings: list[str],
+    history: list[dict],
+    decisions: Decisions | None = None,
+    estimate: Estimate | None = None,
 ) -> dict[str, Any]:
     """Write model, predictions, embeddings and results into the run folder."""
     embedding, logp = predict(model, collection.items)
+    check_answers(logp)
+    novel = model.aware(embedding)
+    best = logp.argmax(1)
+    if collection.decided:
+        logp, best = respected(collection, collection.decided, logp)
     splits = split.names(len(collection))
     scored = {name: np.array([place == name for place in splits]) for name in ("train", "val", "test")}
     results = {
@@ -27,7 +45,13 @@ def finish(
             key: value
             for name, chosen in scored.items()
             if chosen.any() and (name != "train" or (collection.truth[chosen] >= model.card.known).any())
-            for key, value in metrics.scores(collection.truth[chosen], logp[chosen], model.card.known, name).items()
+            for key, value in metrics.scores(
+                collection.truth[chosen],
+                logp[chosen],
+                model.card.known,
+                name,
+                novel[chosen] if novel is not None else None,
+            ).items()
         },
         "minutes": round(sum(line["seconds"] for line in history) / 60, 2),
         "warnings": warnings,
@@ -39,12 +63,18 @@ def finish(
         "split": split.by,
         "skipped": len(collection.skipped),
         "version": __version__,
+        "estimate": estimate.plain() if estimate else None,
     }
+    free = split.train[(collection.labels[split.train] < 0) & (collection.truth[split.train] >= 0)]
+    if estimate and len(free):
+        results["metrics"] |= open_scores(collection.truth[free], best[free], model.card.known, estimate)
+    if decisions:
+        results["round"] = round_of(decisions, collection, best)
     write_atomic(run.model_file, to_bytes(model))
     run.write_csv(
         "predictions.csv",
         ["path", "split", "label", "truth", "id", "category", "probability"],
-        prediction_rows(collection, splits, model, logp),
+        prediction_rows(collection, splits, model, logp, best),
     )
     run.write_arrays("embeddings.npz", embedding=embedding, logp=logp)
     run.write_csv("skipped.csv", ["path", "reason"], collection.skipped)
@@ -52,15 +82,41 @@ def finish(
     return results
 
 
-def prediction_rows(collection: Collection, splits: list[str], model: Model, logp: np.ndarray):
+def open_scores(truth: Labels, predicted: Labels, known: int, estimate: Estimate) -> dict[str, float]:
+    """Of the unlabeled items trained on, where number and shares had to be found: one matching over all of them."""
+    found = metrics.one_matching(truth, predicted, known)
+    named = {f"{name}_acc/train/matched": value for name, value in found.items() if not np.isnan(value)}
+    sizes = np.bincount(truth[truth >= known] - known)
+    sizes = sizes[sizes > 0]
+    if not len(sizes):
+        return named
+    distance = metrics.share_distance(estimate.shares, (sizes / sizes.sum()).tolist())
+    return named | {
+        "number_error/train/estimated": estimate.novel - len(sizes),
+        "share_distance/train/estimated": distance,
+    }
+
+
+def respected(
+    collection: Collection, decided: Decided, logp: Float[np.ndarray, "items classes"]
+) -> tuple[Float[np.ndarray, "items classes"], Int[np.ndarray, " items"]]:
+    """The model's answers, but none that a person ruled out; and the categories, of confirmed items as confirmed."""
+    logp = logp.copy()
+    for item, numbers in decided.barred.items():
+        logp[item, list(numbers)] = JoinedHead.nothing
+        logp[item] -= np.logaddexp.reduce(logp[item])
+    return logp, np.where(decided.confirmed, collection.labels, logp.argmax(1))
+
+
+def prediction_rows(collection: Collection, splits: list[str], model: Model, logp: np.ndarray, best: np.ndarray):
     """One row per item, in the order of the collection."""
-    best = logp.argmax(1)
+    taught = collection.decided.taught if collection.decided else np.zeros(len(collection), dtype=bool)
     for number, path in enumerate(collection.paths):
         label, truth, category = int(collection.labels[number]), int(collection.truth[number]), int(best[number])
         yield [
             path,
             splits[number],
-            collection.classes[label] if label >= 0 else "",
+            model.card.categories[label] if label >= 0 and not taught[number] else "",
             collection.truth_classes[truth] if truth >= 0 else "",
             category,
             model.card.categories[category],

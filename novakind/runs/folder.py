@@ -16,9 +16,11 @@ import torch
 
 from novakind.config import Config, as_tables
 from novakind.data.source import Source, learnt_kind
-from novakind.disk import csv_bytes, locked, write_atomic
+from novakind.disk import UnwritableError, append, csv_bytes, locked, make_folder, remove, rename, write_atomic
 from novakind.errors import UserError
+from novakind.given import is_regular
 from novakind.modality import KINDS
+from novakind.runs.record import FRESH, damaged, read_history, read_settings, read_state
 from novakind.toml import read_toml, to_toml
 
 FILES = (
@@ -31,12 +33,14 @@ FILES = (
     "skipped.csv",
     "results.json",
     "report.html",
+    "decisions.json",
 )
+DECISIONS = FILES[-1]  # of an earlier run, that this one goes on from
 
 
 EDITS = "edits.jsonl"  # what a person decided: names, merges, moves
 # places: what is there is told apart by the data's digest; and reasons
-MOVABLE = {"data.data", "data.data_root", "data.truth", "data.published.why"}
+MOVABLE = {"data.data", "data.data_root", "data.truth", "data.published.why", "data.decisions"}
 
 
 class Run:
@@ -50,15 +54,16 @@ class Run:
         """Make the folder, or take it up again; one that holds somebody's own files is refused."""
         run = cls(path)
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            probe = path / ".writable"
-            probe.touch()
-            probe.unlink()
-            others = any(child.name != "store" and not child.name.startswith(".") for child in path.iterdir())
-            if others and not run.began():
-                raise UserError(f"{path} holds other files than a run: give a new or empty folder with --out")
+            make_folder(path)
+            write_atomic(path / ".writable", b"")
+            remove(path / ".writable")
+            others = {child.name for child in path.iterdir() if child.name != "store" and child.name[0] != "."}
+        except UnwritableError as error:
+            raise UserError(f"{error}, or give another folder with --out") from None
         except OSError as error:
-            raise UserError(f"{path} cannot be written ({error.strerror}): give another folder with --out") from None
+            raise UserError(f"{path} cannot be read ({error.strerror}): give another folder with --out") from None
+        if others and not run.began() and not run.is_left_over(others):
+            raise UserError(f"{path} holds other files than a run: give a new or empty folder with --out")
         return run
 
     @contextmanager
@@ -75,7 +80,11 @@ class Run:
 
     def began(self) -> bool:
         """Whether the folder holds settings that `settle` wrote, not just any config.toml."""
-        return self.config_file.is_file() and b"\ndigest = " in self.config_file.read_bytes()
+        return is_regular(self.config_file) and b"\ndigest = " in self.config_file.read_bytes()
+
+    def is_left_over(self, names: set[str]) -> bool:
+        """Whether these files in it are a run's whose settings are lost."""
+        return names <= {*FILES, EDITS} and bool(names & {"state.pt", "metrics.jsonl", "model.safetensors", DECISIONS})
 
     def clear(self) -> None:
         """Remove what a run writes, and nothing else; the store stays, for it knows by itself what is still valid.
@@ -83,16 +92,18 @@ class Run:
         What a person decided is never deleted: it is set aside, since a new run has other categories.
         """
         for name in FILES:
-            (self.path / name).unlink(missing_ok=True)
+            remove(self.path / name)
         edits = self.path / EDITS
         if edits.exists():
             free = (self.path / f"edits-{number}.jsonl" for number in itertools.count(1))
-            edits.rename(next(place for place in free if not place.exists()))
+            rename(edits, next(place for place in free if not place.exists()))
 
     def settle(self, settings: dict[str, Any]) -> None:
         """Write down the settings; refuse to go on with a run that had others, once it has trained an epoch."""
         text = to_toml(settings)
         if (self.path / "state.pt").exists():
+            if not self.config_file.exists():
+                raise damaged(self.config_file, "it is gone", FRESH)
             earlier, present = essence(self.settings()), essence(read_toml(text))
             for key in {**present, **earlier}:
                 if earlier.get(key) != present.get(key):
@@ -120,20 +131,20 @@ class Run:
             raise UserError(
                 f"{self.path} is no run folder, it has no config.toml: give a folder that novakind discover wrote"
             )
-        try:
-            return read_toml(self.config_file.read_text(encoding="utf-8", errors="surrogateescape"))
-        except ValueError as error:
-            raise UserError(f"{self.config_file} is damaged ({error}): give --fresh to begin the run anew") from None
+        return read_settings(self.config_file)
 
     def source(self) -> Source:
         """Where the run's data come from."""
         try:
             given = {key: value for key, value in self.settings()["data"].items() if key != "digest"}
             reading = KINDS[given["kind"]].Reading(**given.pop("reading", {}))
+            if (self.path / DECISIONS).exists():
+                given["decisions"] = str(self.path / DECISIONS)  # wherever the folder is now
             return Source(**given, reading=reading)
-        except (KeyError, TypeError) as error:  # a setting that is gone, or one that is not known
+        except (KeyError, TypeError, UserError) as error:  # a setting that is gone, not known, or out of range
+            reason = " ".join(str(error).split())[:200]
             raise UserError(
-                f"{self.config_file} was written by another version of novakind, or damaged ({error}): "
+                f"{self.config_file} was written by another version of novakind, or damaged ({reason}): "
                 "use that version, or run novakind discover again with --fresh"
             ) from None
 
@@ -145,41 +156,24 @@ class Run:
 
     def restore(self) -> dict[str, Any] | None:
         """The last checkpoint, or None at the start."""
-        file = self.path / "state.pt"
-        if not file.exists():
-            return None
-        try:
-            return torch.load(file, weights_only=True, map_location="cpu")
-        except Exception as error:  # damaged files raise almost anything
-            reason = str(error).strip().split("\n")[0][:80]
-            raise UserError(
-                f"{file} is damaged ({reason}): delete it to train again from the start, the decoded files are kept"
-            ) from None
+        return read_state(self.path / "state.pt")
 
     def log(self, line: dict[str, Any]) -> None:
         """Append one epoch to metrics.jsonl."""
-        with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        append(self.path / "metrics.jsonl", f"{json.dumps(line)}\n".encode())
 
     def history(self, epochs: int) -> list[dict[str, Any]]:
         """The first `epochs` lines of metrics.jsonl; later ones, which the checkpoint does not cover, are removed."""
         file = self.path / "metrics.jsonl"
-        try:
-            lines = file.read_text(encoding="utf-8").splitlines(keepends=True)[:epochs] if file.exists() else []
-            history = [json.loads(line) for line in lines]
-        except ValueError as error:  # neither JSON nor text
-            raise UserError(f"{file} is damaged ({error}): give --fresh to begin the run anew") from None
-        write_atomic(file, "".join(lines).encode())
+        history = read_history(file)[:epochs]
+        numbers = [line.get("epoch") for line in history if "seconds" in line]
+        if numbers != list(range(1, epochs + 1)):
+            raise damaged(file, f"it does not hold the {epochs} epochs that state.pt has", FRESH)
+        write_atomic(file, "".join(f"{json.dumps(line)}\n" for line in history).encode())
         return history
 
     def write_json(self, name: str, content: dict[str, Any]) -> None:
-        write_atomic(
-            self.path / name,
-            json.dumps(
-                content,
-                indent=1,
-            ).encode(),
-        )
+        write_atomic(self.path / name, json.dumps(content, indent=1).encode())
 
     def write_csv(self, name: str, header: list[str], rows: Iterable[Iterable[Any]]) -> None:
         write_atomic(self.path / name, csv_bytes(header, rows))

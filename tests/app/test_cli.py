@@ -140,7 +140,7 @@ def test_every_option_in_the_short_help_exists():
     ]
     values = {"--novel": "5", "--prior": "uniform", "--preset": "glyphs", "--out": "x", "--epochs": "1", "--seed": "1"}
     values |= {"--truth": "t.csv", "--window": "3s", "--hop": "1.5s", "--rate": "50", "--known-share": "0.5"}
-    values |= {"--encoder": "convnet", "--tune": "partly"}
+    values |= {"--encoder": "convnet", "--tune": "partly", "--mixed": "no", "--after": "run"}
     line = [part for word in dict.fromkeys(words) for part in (word, *([values[word]] if word in values else []))]
     given = read_words(["data", *line], VERBS["discover"].known())
     assert (given.plain, given.options["novel"], given.options["motion"]) == (["data"], "5", False)

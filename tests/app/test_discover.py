@@ -27,7 +27,8 @@ def test_the_function_does_what_the_command_does(shapes):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({}, "the number of new categories is not given.*novel=5"),
+        ({"novel": 0}, "novel=0 asks for no new category, but at least 1 is needed"),
+        ({"novel": "some"}, 'novel="some" is no number of new categories'),
         ({"novel": 2.5}, "novel=2.5 is no whole number"),
         ({"novel": 2, "window": "3s"}, "window.* is for recordings, and .* holds pictures: leave it out"),
         ({"novel": 2, "nouvel": 1}, "nouvel is no setting: did you mean novel?"),

@@ -55,7 +55,7 @@ def test_an_exported_table_is_the_next_collection_wherever_it_lies(shapes, tmp_p
     assert first.classes == again.classes
     with Path(place).open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {row["status"] for row in rows if row["label"]} == {"given"}
+    assert {row["status"] for row in rows if row["label"]} == {"labeled"}
     assert {(row["status"], bool(row["category"])) for row in rows if not row["label"]} == {("suggested", True)}
 
 

@@ -106,17 +106,17 @@ def test_other_data_are_another_question_and_another_place_is_not(calls):
 def test_a_kill_while_an_old_run_is_cleared_does_no_harm(monkeypatch, unlinked):
     one = [*DATA, "--methods", "kmeans", "--seeds", "1", "--quiet"]
     assert main(one) == 0
-    real, count = Path.unlink, 0
+    real, count = compare.remove, 0
 
-    def dying(path, missing_ok=False):
+    def dying(path):
         nonlocal count
         count += path.parent == OUT / "kmeans" / "0" and not path.name.startswith(".")
         if count > unlinked:
             raise KeyboardInterrupt
-        real(path, missing_ok)
+        real(path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "unlink", dying)
+        patch.setattr(compare, "remove", dying)
         assert main([*one, "--dim", "4"]) == 130
     assert main([*one, "--dim", "4"]) == 0
     assert cell("kmeans", 0)["asked"]["dim"] == 4
@@ -169,8 +169,6 @@ def test_files_are_decoded_once_for_all_runs():
         (["--seed", "1"], "give --seeds 3"),
         (["--known", ""], "--known 5, or give the true classes with --truth"),
         (["--known", "9"], "--known 9 must name from 1 to 3"),
-        (["--novel", "30"], "--batch 20 is below 10 x 30"),
-        (["--batch", "10"], "--batch 10 is below 10 x 2"),
         (["--out", "mine"], "mine holds other files than a comparison"),
         (["--out", "blobs.npz"], "blobs.npz cannot be written"),
     ],

@@ -37,7 +37,7 @@ def test_the_page_holds_the_whole_run(tmp_path):
     metrics = {"known_acc/test/agnostic": 0.99, "novel_acc/test/aware": 0.9}
     write_run(tmp_path, truth=["cat", "dog", "owl"], metrics=metrics, warnings=["all items in one category"])
     lines = [{"epoch": e + 1, "stage": "discover", "loss/total": 1 / (e + 1), "lr": 0.1} for e in range(5)]
-    write_extras(tmp_path, lines, 'data = "toys"\n[train]\nepochs = 5\n[train.sgd]\nlr = 0.1\n')
+    write_extras(tmp_path, lines, "seed = 7\n[train]\nepochs = 5\n[train.sgd]\nlr = 0.1\n")
     _, data = report(tmp_path)
     assert (tmp_path / "report.html").exists()
     assert data["warnings"] == ["all items in one category"]

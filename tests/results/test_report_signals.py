@@ -108,7 +108,7 @@ def test_odd_signals_are_no_trouble(tmp_path, kind):
 
 
 def test_a_page_of_many_signals_stays_small(tmp_path, monkeypatch):
-    module = sys.modules["novakind.results.report.contents"]
+    module = sys.modules["novakind.results.report.layout"]
     monkeypatch.setattr(module, "project", lambda rows: (np.zeros((len(rows), 2)), "none"))
     for channels, megabytes in (("x", "y", "z"), 1.5), (tuple("abcdefghi"), 4):
         run = write_run(tmp_path / str(len(channels)), items=2100)
@@ -138,8 +138,8 @@ def test_a_browser_draws_signals(tmp_path):
     assert dom.count('class="typical-signal"') == 4  # the fifth category is empty
     assert dom.count("time in seconds") == 4 + 1  # and once in the script
     assert dom.count('<p class="unit">m/s²</p>') == 4
-    assert re.search(r'<div class="values"[^>]*><span style="top: [\d.]+%">−\d</span>', dom)
-    assert re.search(r'<div class="times"[^>]*><span style="left: 0%">0</span>', dom)
+    assert re.search(r'<div class="values"[^>]*><span style="top: [\d.]+%;">−\d</span>', dom)
+    assert re.search(r'<div class="times"[^>]*><span style="left: 0%;">0</span>', dom)
     assert dom.count('class="band"') == 4 * 3
     assert dom.count('class="spark signal"') == dom.count('data-item="') + 1 > 40
     assert "enlarged ×" in dom.split("<script type=")[0]

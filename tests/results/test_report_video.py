@@ -142,7 +142,7 @@ def test_a_page_of_many_clips_stays_small(tmp_path, monkeypatch, noise):
 
     monkeypatch.setattr(module, "draw", once)
     monkeypatch.setattr(
-        sys.modules["novakind.results.report.contents"], "project", lambda rows: (np.zeros((len(rows), 2)), "none")
+        sys.modules["novakind.results.report.layout"], "project", lambda rows: (np.zeros((len(rows), 2)), "none")
     )
     run = write_run(tmp_path, names=[f"action {k}" for k in range(30)], known=15, items=6000)
     clips = films(run, frames=8, side=96, noise=noise)

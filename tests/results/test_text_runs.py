@@ -13,7 +13,9 @@ from novakind.app.cli import main
 from novakind.encoders import ENCODERS, Spec
 from novakind.errors import UserError
 from novakind.estimator import as_array
+from novakind.modality.text import Text
 from novakind.results.export import to_csv
+from novakind.results.outcome import outcome
 from novakind.runs.discovery import Discovery
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -32,6 +34,7 @@ def rows_of(file: str) -> list[dict[str, str]]:
 def encoder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(ENCODERS, "words", Spec(1, lambda shape: WordCounts()))
+    monkeypatch.setattr(Text, "trainable", True)  # by this encoder
 
 
 def test_a_table_of_texts_goes_through_every_verb(encoder, capsys):
@@ -82,7 +85,7 @@ def test_a_folder_of_texts_is_sorted_into_folders(encoder, capsys):
 
 def test_texts_that_are_gone_from_their_table_are_empty(tmp_path):
     found = Discovery.load(write_run(tmp_path / "run", paths=[str(number) for number in range(60)]))
-    to_csv(found, tmp_path / "out.csv", None, {"0": 'one, "two"\nthree'})
+    to_csv(outcome(found), tmp_path / "out.csv", None, {"0": 'one, "two"\nthree'})
     rows = rows_of(str(tmp_path / "out.csv"))
     assert [row["text"] for row in rows[:2]] == ['one, "two"\nthree', ""]
 

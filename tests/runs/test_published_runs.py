@@ -88,7 +88,7 @@ def test_new_files_are_sorted(run):
 
 def test_files_go_into_folders_and_tables(run):
     assert main(["export", str(run), "--out", "sorted"]) == 0
-    assert {folder.name for folder in Path("sorted").iterdir()} == {"new-1", "new-2"}
+    assert {folder.name for folder in Path("sorted").iterdir() if folder.is_dir()} == {"new-1", "new-2"}
     assert len(list(Path("sorted").rglob("*.png"))) == 30
     assert main(["export", str(run), "--out", "table.csv"]) == 0
     assert len(table(Path("table.csv"))) == 60

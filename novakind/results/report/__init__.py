@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import html
-import json
-import math
-import re
 import sys
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,27 +14,16 @@ from novakind.errors import UserError
 from novakind.modality.display import Display, Pictures
 from novakind.progress import Reporter
 from novakind.results.report.contents import contents
+from novakind.results.report.page import report_page
 from novakind.runs.folder import Run
 
 __all__ = ["draw_again", "draw_report", "write_report"]
-
-STYLES = ("page.css", "signals.css", "clips.css", "texts.css")
-# one scope, in this order
-SCRIPTS = (
-    "page.js",
-    "signals.js",
-    "clips.js",
-    "texts.js",
-    "cards.js",
-    "map.js",
-    "charts.js",
-)
 
 
 def write_report(run: Path, shown: Display) -> Path:
     """Write `report.html` into a finished run folder, with what there is to see of its items."""
     path = run / "report.html"
-    write_atomic(path, render(contents(run, shown)).encode())
+    write_atomic(path, report_page(contents(run, shown)).encode())
     return path
 
 
@@ -57,8 +40,10 @@ def draw_again(run: Path) -> Path:
     reason = "the data have changed since the run"
     try:
         with Reporter() as report:
-            collection, _ = gather(folder.source(), run / "store", settings["val"], report.decoding, report.embedding)
-        if collection.digest() == settings["data"]["digest"]:
+            collection, _ = gather(
+                folder.source(), run / "store", settings.get("val", 0.1), report.decoding, report.embedding
+            )
+        if collection.digest() == settings["data"].get("digest"):
             return draw_report(run, collection)
     except UserError as error:
         reason = str(error)
@@ -66,27 +51,3 @@ def draw_again(run: Path) -> Path:
         raise UserError(f"the report cannot be drawn again with its pictures and stays as it is, because {reason}")
     print(f"the report shows no pictures, because {reason}", file=sys.stderr)
     return write_report(run, Pictures(lambda number: None))
-
-
-def render(data: dict[str, Any]) -> str:
-    """The page with its data; nothing in a name or a path can end the block of data or become markup."""
-    # with "<" escaped no name can close the script element; ASCII carries file names that are not valid Unicode
-    block = json.dumps(finite(data), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    here = files("novakind.results.report")
-    parts = {
-        "title": html.escape(data["name"].encode("utf-8", "replace").decode()),
-        "style": "\n".join((here / name).read_text(encoding="utf-8") for name in STYLES),
-        "data": block,
-        "script": "\n".join((here / name).read_text(encoding="utf-8") for name in SCRIPTS),
-    }
-    template = (here / "page.html").read_text(encoding="utf-8")
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
-
-
-def finite(value: Any) -> Any:
-    """The same data with null for numbers that JSON cannot hold."""
-    if isinstance(value, dict):
-        return {key: finite(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

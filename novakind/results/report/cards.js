@@ -7,10 +7,11 @@ function tile(list, place) {
   const marks = row.label ? `item labeled${row.label === nameOf(row.category) ? "" : " other"}` : "item";
   const button = make("button", {
     type: "button", class: shown ? marks : `${marks} bare`, "data-item": item, "aria-label": describe(item),
-    onclick: () => openViewer(list, place),
+    onclick: event => { if (!review.picked?.(item, event)) openViewer(list, place); },
     onpointermove: event => { if (event.pointerType === "mouse") showTip(item, event.clientX, event.clientY); },
     onpointerleave: hideTip,
   }, textOf(item) ? quote(item, "said") : picture(item, ""), mark, shown ? null : make("span", {}, fileOf(row.path)));
+  review.marked?.(button, item);
   return data.clips?.items[item] ? enliven(button, item) : button;
 }
 
@@ -27,11 +28,12 @@ function card(category) {
   if (labeled) numbers.push(make("span", {}, make("b", {}, count(labeled)), " labeled"));
   if (majority) numbers.push(make("span", { title: "The most frequent true class of its items, and that class's share" },
     "majority class ", make("b", {}, majority), ` · purity ${percent(purity)}`));
+  const onMap = make("button", { type: "button", class: "quiet", onclick: () => showOnMap(id) }, "On the map");
   return make("article", { class: "card", "data-category": id, style: `--dot: ${colour(id)}` },
     make("header", {},
-      make("h3", {}, swatch(id), make("span", { class: "name" }, name)),
-      typical.length > 0 && make("button", { type: "button", class: "quiet", onclick: () => showOnMap(id) }, "On the map")),
-    make("p", { class: "numbers" }, numbers),
+      make("h3", {}, swatch(id), review.name?.(category) ?? make("span", { class: "name" }, name)),
+      review.actions?.(category) ?? (typical.length > 0 && onMap)),
+    make("p", { class: "numbers" }, numbers, review.numbers?.(category)),
     confidence == null
       ? make("p", { class: "empty" }, "No item was assigned to this category.")
       : make("div", { class: "confidence" },
@@ -46,6 +48,12 @@ function card(category) {
     strip("Most doubtful", doubtful, "doubtful"));
 }
 
+// These children in this order; nothing moves that is in its place already.
+function arrange(parent, children) {
+  const same = parent.children.length === children.length && children.every((child, place) => parent.children[place] === child);
+  if (!same) parent.replaceChildren(...children);
+}
+
 function drawCards() {
   document.body.classList.toggle("signals", data.signals != null);
   document.body.classList.toggle("clips", data.clips != null);
@@ -53,17 +61,17 @@ function drawCards() {
   document.body.style.setProperty("--panels", data.signals?.panels.length ?? 1);
   const about = "What the run found among the unlabeled items. Confidence is how sure the model is, not how often it is " +
     "right. ";
-  $("new-sub").textContent = about + (data.signals
+  $("new-sub").textContent = review.about ?? about + (data.signals
     ? "Click a signal to enlarge it. Where the band is wide and the mean is flat, the items are not aligned in time."
     : data.clips ? `Point at a clip to ${CALM.matches ? "see its frames" : "play it"}, click it to enlarge it.`
       : data.texts ? "The words below it set a category apart from the others. Click a text to read it."
         : "Click a picture to enlarge it.");
   const by = { id: one => one.id, size: one => -one.size, confidence: one => -(one.confidence ?? -1) }[$("sort").value];
-  const sorted = [...data.categories].sort((a, b) => by(a) - by(b) || a.id - b.id);
+  const sorted = living().sort((a, b) => by(a) - by(b) || a.id - b.id);
   for (const [section, isNew] of [["new", true], ["known", false]]) {
-    const chosen = (isNew ? sorted : data.categories).filter(category => category.new === isNew);
+    const chosen = (isNew ? sorted : living()).filter(category => category.new === isNew);
     reveal(section, chosen.length > 0);
-    $(`${section}-cards`).replaceChildren(...chosen.map(card));
+    arrange($(`${section}-cards`), chosen.map(category => review.card?.(category) ?? card(category)));
   }
 }
 

@@ -1,4 +1,4 @@
-// The confusion matrix and the curves of training; and, at the end, the call that draws the page.
+// The confusion matrix and the curves of training.
 
 function drawConfusion() {
   reveal("confusion", data.confusion != null);
@@ -126,17 +126,3 @@ function drawCurves() {
     .filter(([, group]) => group.length)
     .flatMap(([title, group]) => [make("h3", {}, title), make("div", { class: "charts" }, group.map(chart))]));
 }
-
-function draw() {
-  drawHeader();
-  drawCards();
-  drawSection();
-  drawConfusion();
-  drawCurves();
-  drawSettings();
-  drawLinks();
-}
-
-draw();
-globalThis.novakind = { data, draw };
-document.documentElement.dataset.ready = "";

@@ -12,14 +12,15 @@ import numpy as np
 from novakind.modality.display import Clips, Display, Signals, Texts
 from novakind.objective.metrics import matched_confusion
 from novakind.results.report.clips import gather_clips
-from novakind.results.report.layout import project, sample
+from novakind.results.report.layout import Map, placed
 from novakind.results.report.signals import gather_signals
 from novakind.results.report.texts import gather_texts
 from novakind.results.report.thumbnails import gather
-from novakind.runs.discovery import Category, Discovery
+from novakind.runs.categories import Category
+from novakind.runs.discovery import Discovery
 from novakind.runs.folder import Run
+from novakind.runs.record import read_history, read_results
 
-MAP_POINTS = 2_000
 MAP_PICTURES = 1_500
 MAP_BYTES = 3_000_000  # of pictures that only the map shows
 CARD_PICTURES = 720  # over all categories; with more than 30 of them each shows fewer
@@ -44,6 +45,7 @@ MEASURES = {
 SPLITS = {"train": "training items", "val": "validation items", "test": "test items, never trained on"}
 PROTOCOLS = {
     "agnostic": "task-agnostic: each item may go to any known class or new category",
+    "joint": "as task-agnostic, but known classes may stand for novel ones in the matching, as some publications count",
     "aware": "task-aware: items of known classes may go to known classes only, the others to new categories only",
 }
 
@@ -51,12 +53,11 @@ PROTOCOLS = {
 def contents(run: Path, shown: Display) -> dict[str, Any]:
     """Everything the page shows of a finished run."""
     discovery = Discovery.load(run)
-    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
     examples = max(2, min(12, CARD_PICTURES // (2 * max(len(discovery.names), 1))))
     categories = [describe(category, examples) for category in discovery.categories]
     on_cards = [item for category in categories for item in (*category["typical"], *category["doubtful"])]
-    on_map = sample(discovery.category, MAP_POINTS)
-    points, method = project(discovery.embedding[on_map])
+    drawn = placed(run, discovery)
+    on_map = drawn.items
     # not every point of the map can have a picture: leave out random ones, not one category or the last items
     shuffled = np.random.default_rng(0).permutation(on_map).tolist()
     items = sorted({*on_cards, *on_map.tolist()})
@@ -70,25 +71,33 @@ def contents(run: Path, shown: Display) -> dict[str, Any]:
     else:
         pictures = gather(shown.thumbnail, on_cards, shuffled, MAP_PICTURES, MAP_BYTES)
     return {
+        **facts(run, discovery, drawn),
+        "categories": categories,
+        "rows": {item: describe_item(discovery, item) for item in items},
+        "pictures": pictures,
+        "signals": signals,
+        "clips": films,
+        "texts": texts,
+    }
+
+
+def facts(run: Path, discovery: Discovery, drawn: Map) -> dict[str, Any]:
+    """What the page says of the run as a whole."""
+    results = read_results(run)
+    return {
         "name": str(results.get("data", run.name)),
         "version": results.get("version"),
         "items": len(discovery.paths),
         "unlabeled": discovery.labels.count(""),
         "skipped": results.get("skipped", 0),
         "minutes": results.get("minutes"),
-        "warnings": results.get("warnings", []),
+        "warnings": list(discovery.warnings),
         "known": discovery.known,
-        "categories": categories,
         "truth": discovery.truth_classes if any(discovery.truth) else None,
         "metrics": [
             explain(name, value, results.get("split", "")) for name, value in results.get("metrics", {}).items()
         ],
-        "rows": {item: describe_item(discovery, item) for item in items},
-        "pictures": pictures,
-        "signals": signals,
-        "clips": films,
-        "texts": texts,
-        "map": {"method": method, "items": on_map.tolist(), "points": points.round(4).tolist()},
+        "map": {"method": drawn.method, "items": drawn.items.tolist(), "points": drawn.points.round(4).tolist()},
         "confusion": confusion(discovery),
         "curves": curves(run / "metrics.jsonl"),
         "settings": settings(run),
@@ -106,6 +115,10 @@ def describe(category: Category, shown: int) -> dict[str, Any]:
         "confidence": category.confidence,
         "majority": category.majority,
         "purity": category.purity,
+        "confirmed": category.confirmed,
+        "named": category.named,
+        "alive": category.alive,
+        "into": category.into,
         "typical": category.typical[:shown],
         "doubtful": category.doubtful[:shown],
     }
@@ -152,10 +165,11 @@ def confusion(discovery: Discovery) -> dict[str, Any] | None:
     names = (*discovery.truth_classes, *discovery.names[len(discovery.truth_classes) :])
     predicted = discovery.category[counted]
     table, order = matched_confusion(truth[counted], predicted, discovery.known, len(discovery.names))
+    living = [place for place, number in enumerate(order) if discovery.snapshot.alive[number]]
     return {
         "rows": names[: len(table)],
-        "columns": order,
-        "counts": table.tolist(),
+        "columns": [order[place] for place in living],
+        "counts": table[:, living].tolist(),
         "items": len(predicted),
         "unseen": bool(judged.any()),
     }
@@ -163,12 +177,7 @@ def confusion(discovery: Discovery) -> dict[str, Any] | None:
 
 def curves(path: Path) -> dict[str, Any]:
     """Every number of `metrics.jsonl` as a series over the epochs; null where an epoch has none."""
-    lines = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
-        try:
-            lines.append(json.loads(line))
-        except json.JSONDecodeError:  # the last line of a run that was killed may be torn
-            continue
+    lines = read_history(path)
     step = math.ceil(len(lines) / EPOCHS) if lines else 1
     lines = lines[::-1][::step][::-1]  # the last epoch stays
     keys = [key for key in dict.fromkeys(key for line in lines for key in line) if key not in ("epoch", "stage")]

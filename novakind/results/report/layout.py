@@ -2,13 +2,61 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
 import numpy as np
 from jaxtyping import Float, Int
 from threadpoolctl import threadpool_limits
 
-from novakind.runs.discovery import unit
+from novakind.disk import write_atomic
+from novakind.errors import UserError
+from novakind.given import opened
+from novakind.runs.discovery import Discovery
+from novakind.runs.standing import unit
 
 SEED = 0
+POINTS = 2_000
+KEPT = ".map.npz"  # in a run folder: t-SNE takes seconds, and a map that stays the same is easier to read
+
+
+class Map(NamedTuple):
+    """Some items and where they are drawn."""
+
+    items: Int[np.ndarray, " chosen"]
+    points: Float[np.ndarray, "chosen 2"]
+    method: str
+
+
+def placed(run: Path, discovery: Discovery, patient: bool = True) -> Map:
+    """The map of a run, the same whatever a person decided; without patience, by PCA where there is none yet."""
+    category = discovery.review.result if discovery.review else discovery.category
+    stamp = stamp_of(run)
+    # what cannot be read, or cannot be, is made again
+    with suppress(Exception), opened(run / KEPT) as file, np.load(file, allow_pickle=False) as kept:
+        items, points = kept["items"].astype(np.int64), kept["points"].astype(np.float64)
+        fits = points.shape == (len(items), 2) and np.isfinite(points).all()
+        if str(kept["stamp"]) == stamp and fits and items.min() >= 0 and items.max() < len(category):
+            return Map(items, points, str(kept["method"]))
+    items = sample(category, POINTS)
+    if not patient:
+        return Map(items, spanned(principal(unit(discovery.embedding[items]), 2)), "PCA")
+    points, method = project(discovery.embedding[items])
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, items=items, points=points, method=method, stamp=stamp)
+    with suppress(UserError):
+        write_atomic(run / KEPT, buffer.getvalue())
+    return Map(items, points, method)
+
+
+def stamp_of(run: Path) -> str:
+    """Changes with the embeddings of a run."""
+    facts = os.stat(run / "embeddings.npz")
+    return hashlib.sha256(repr((facts.st_size, facts.st_mtime_ns)).encode()).hexdigest()
 
 
 def sample(category: Int[np.ndarray, " items"], limit: int) -> Int[np.ndarray, " chosen"]:
@@ -47,5 +95,10 @@ def project(embedding: Float[np.ndarray, "items dims"]) -> tuple[Float[np.ndarra
         tsne = TSNE(perplexity=perplexity, init=start, random_state=SEED)  # pyright: ignore[reportArgumentType]
         with threadpool_limits(1):  # more threads are slower as soon as anything else runs on the machine
             points, method = tsne.fit_transform(rows.astype(np.float32)).astype(np.float64), "t-SNE"
+    return spanned(points), method
+
+
+def spanned(points: Float[np.ndarray, "items 2"]) -> Float[np.ndarray, "items 2"]:
+    """Positions moved and scaled to fill [-1, 1]."""
     points = points - (points.max(0) + points.min(0)) / 2
-    return points / max(float(np.abs(points).max()), 1e-12), method
+    return points / max(float(np.abs(points).max()), 1e-12)

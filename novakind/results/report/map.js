@@ -2,7 +2,7 @@
 
 const view = { scale: 1, x: 0, y: 0, colour: "category", hidden: new Set(), over: null };
 const canvas = $("canvas"), brush = canvas.getContext("2d");
-const REACH = [0, 1].map(axis => Math.max(1e-3, ...data.map.points.map(point => Math.abs(point[axis]))));
+let reach = null;  // of the points, along each axis
 const FINGERS = new Map();  // pointers that are down
 let dragged = false;
 
@@ -14,18 +14,19 @@ function truthColour(name) {
 
 function groups() {
   if (view.colour === "category") {
-    return [...data.categories].sort((a, b) => b.new - a.new).map(({ id, name, new: isNew }) => ({ key: id, name, isNew, colour: colour(id) }));
+    return living().sort((a, b) => b.new - a.new).map(({ id, name, new: isNew }) => ({ key: id, name, isNew, colour: colour(id) }));
   }
   return data.truth.map((name, place) => ({ key: name, name, isNew: place >= data.known, colour: truthColour(name) }));
 }
 
 function groupOf(item) {
-  return view.colour === "category" ? data.rows[item].category : data.rows[item].truth;
+  return view.colour === "category" ? categoryOf(item) : data.rows[item]?.truth;
 }
 
 function toScreen([x, y]) {
   const { width, height } = canvas.getBoundingClientRect();
-  const wide = (width / 2 - 22) / REACH[0], tall = (height / 2 - 22) / REACH[1], most = 1.7 * Math.min(wide, tall);
+  reach ??= [0, 1].map(axis => Math.max(1e-3, ...data.map.points.map(point => Math.abs(point[axis]))));
+  const wide = (width / 2 - 22) / reach[0], tall = (height / 2 - 22) / reach[1], most = 1.7 * Math.min(wide, tall);
   // stretched to the stage, within limits: the axes of such a map have no meaning
   return [width / 2 + view.x + x * Math.min(wide, most) * view.scale,
     height / 2 + view.y - y * Math.min(tall, most) * view.scale];
@@ -33,24 +34,25 @@ function toScreen([x, y]) {
 
 function drawMap() {
   const { width, height } = canvas.getBoundingClientRect(), ratio = devicePixelRatio || 1;
-  if (width === 0) return;
+  if (width === 0 || !data.map) return;
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
   brush.setTransform(ratio, 0, 0, ratio, 0, 0);
   const tint = new Map(groups().map(group => [group.key, group.colour]));
   const crowd = data.map.items.length > 800 ? 3.5 : data.map.items.length > 200 ? 4 : 5.5;
   const radius = crowd * Math.min(2.2, Math.sqrt(view.scale));
-  brush.globalAlpha = data.map.items.length > 300 ? 0.82 : 0.95;
+  const alpha = data.map.items.length > 300 ? 0.82 : 0.95;
   let drawn = 0;
   data.map.items.forEach((item, place) => {
-    if (view.hidden.has(groupOf(item))) return;
+    if (view.hidden.has(groupOf(item)) || table.status?.[item] === 3) return;
     const [x, y] = toScreen(data.map.points[place]);
     if (x < -9 || y < -9 || x > width + 9 || y > height + 9) return;
     drawn += 1;
+    brush.globalAlpha = review.alpha?.(item) ?? alpha;
     brush.beginPath();
-    brush.arc(x, y, data.rows[item].label ? radius - 0.7 : radius, 0, 2 * Math.PI);
+    brush.arc(x, y, isLabeled(item) ? radius - 0.7 : radius, 0, 2 * Math.PI);
     const paint = tint.get(groupOf(item)) ?? "#8b93a1";
-    if (data.rows[item].label) {
+    if (isLabeled(item)) {
       brush.lineWidth = 1.5;
       brush.strokeStyle = paint;
       brush.stroke();
@@ -58,9 +60,11 @@ function drawMap() {
       brush.fillStyle = paint;
       brush.fill();
     }
+    review.overMap?.(place, x, y, radius);
   });
   brush.globalAlpha = 1;
   canvas.dataset.drawn = drawn;
+  review.afterMap?.();
   if (view.over != null) {
     const [x, y] = toScreen(data.map.points[view.over]);
     brush.beginPath();
@@ -99,9 +103,9 @@ function pan(dx, dy) {
 
 function moved() {
   const { width, height } = canvas.getBoundingClientRect();  // the map never leaves the stage
-  const reach = size => size * (view.scale - 0.5) / 2;
-  view.x = Math.max(-reach(width), Math.min(reach(width), view.x));
-  view.y = Math.max(-reach(height), Math.min(reach(height), view.y));
+  const most = size => size * (view.scale - 0.5) / 2;
+  view.x = Math.max(-most(width), Math.min(most(width), view.x));
+  view.y = Math.max(-most(height), Math.min(most(height), view.y));
   canvas.style.touchAction = view.scale > 1 ? "none" : "pan-y";
   hideTip();
   drawMap();
@@ -236,4 +240,4 @@ $("legend-all").addEventListener("click", () => showOnly(() => true));
 $("legend-new").addEventListener("click", () => showOnly(group => group.isNew));
 $("legend-none").addEventListener("click", () => showOnly(() => false));
 new ResizeObserver(drawMap).observe(canvas);
-DARK.addEventListener("change", () => draw());
+DARK.addEventListener("change", () => { if (data.map) draw(); });

@@ -1,9 +1,11 @@
-// The page: its data, the parts that all sections share, the header, the settings and the viewer of one item.
+// The page: its data, the parts that all sections share, the header and the settings.
 // All text goes in by textContent, so that no name or path can become markup. Sections draw from `data` alone and can be
 // drawn again after it changes: an editor only needs to call draw().
 
-const data = JSON.parse(document.getElementById("data").textContent);
 const $ = id => document.getElementById(id);
+const data = JSON.parse($("data")?.textContent ?? "null") ?? {};  // the review asks its server for them
+const table = {};  // where every item stands now: columns of the review, nothing in the report
+const review = {};  // what the review adds to cards, tiles and the viewer: nothing in the report
 const SVG = document.querySelector("svg").namespaceURI;
 
 // Distinct for readers with red-green blindness too, and legible on light and dark; the first are the most distinct.
@@ -22,10 +24,10 @@ function hue(place) {
   return `rgb(${parts.map(part => Math.round(part + (255 - part) / 4)).join(" ")})`;
 }
 
-// New categories take the first colours: they matter most.
+// New categories take the first colours: they matter most. Those that a person makes come last: colours never change.
 function colour(id) {
-  const found = data.categories.length - data.known;
-  return hue(id >= data.known ? id - data.known : found + id);
+  const outputs = data.outputs ?? data.categories.length;
+  return hue(id >= outputs ? id : id >= data.known ? id - data.known : outputs - data.known + id);
 }
 
 function make(tag, attributes = {}, ...children) {
@@ -33,6 +35,7 @@ function make(tag, attributes = {}, ...children) {
   const element = drawing ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key === "style") element.style.cssText = value;  // a strict policy forbids the attribute, not the property
     else if (value === true) element.setAttribute(key, "");
     else if (value !== false && value != null) element.setAttribute(key, value);
   }
@@ -42,8 +45,11 @@ function make(tag, attributes = {}, ...children) {
 
 const count = number => (number ?? 0).toLocaleString("en-US");
 const plural = (number, one, many) => `${count(number)} ${number === 1 ? one : many}`;
+const living = () => data.categories.filter(category => category.alive !== false);  // not merged into another
 const nameOf = id => data.categories[id]?.name ?? `category ${id}`;
 const fileOf = path => path.split(/[\\/]/).pop() || path;
+const categoryOf = item => table.category ? table.category[item] : data.rows[item].category;
+const isLabeled = item => table.status ? table.status[item] === 0 : Boolean(data.rows[item].label);
 
 function percent(share, digits = 0) {
   if (share == null) return "–";
@@ -68,105 +74,43 @@ function swatch(id) {
 }
 
 // A picture of the item, its clip or its signal; without one, its most likely categories as bars.
-function picture(item, alt) {
-  const source = data.pictures[item];
+function picture(item, alt, large = false) {
+  const source = (large && review.large?.(item)) || data.pictures[item];
   if (data.signals?.items[item]) return sparkline(item, alt);
   if (data.clips?.items[item]) return clip(item, alt);
-  if (source) return make("img", { src: source, alt, decoding: "async", draggable: "false" });
+  if (source) return make("img", { src: source, alt, decoding: "async", draggable: "false", onerror: event => review.broken?.(event.target, item) });
+  return likelihoods(item, alt);
+}
+
+function likelihoods(item, alt) {
   const bars = data.rows[item].top.map(([id, p], place) =>
     make("rect", { x: 2 + 20 * place, y: 60 - 56 * p, width: 16, height: Math.max(1.5, 56 * p), fill: colour(id) }));
   return make("svg", { viewBox: "0 0 102 62", role: "img", "aria-label": alt, class: "spark" }, bars);
 }
 
 function secondChoice(row) {
+  if (row.top[0][0] !== row.category) return `the model says ${nameOf(row.top[0][0])}, ${percent(row.top[0][1])}`;
   return row.top.length > 1 ? `or ${nameOf(row.top[1][0])}, ${percent(row.top[1][1])}` : "no other category";
+}
+
+// How sure the item's category is, in words.
+function sureness(item) {
+  const status = table.status?.[item], { top } = data.rows[item];
+  if (status === 1 || status === 3) return status === 1 ? "confirmed" : "ignored";
+  return percent(table.probability ? table.probability[item] : top[0][1]);
 }
 
 function describe(item) {
   const row = data.rows[item];
-  return `${textOf(item) ?? row.path}: ${nameOf(row.category)}, ${percent(row.top[0][1])}; ${secondChoice(row)}`;
+  return `${textOf(item) ?? row.path}: ${nameOf(categoryOf(item))}, ${sureness(item)}; ${secondChoice(row)}`;
 }
-
-// The tip that follows the pointer, on the cards and on the map.
-function showTip(item, x, y) {
-  const tip = $("tip");
-  if (tip.hidden || tip.dataset.shown !== String(item)) fillTip(tip, item);
-  tip.hidden = false;
-  const box = tip.getBoundingClientRect();
-  tip.style.left = `${Math.max(8, Math.min(x + 16, innerWidth - box.width - 8))}px`;
-  tip.style.top = `${y + 20 + box.height > innerHeight ? Math.max(8, y - box.height - 14) : y + 20}px`;
-}
-
-function fillTip(tip, item) {
-  const row = data.rows[item], signal = data.signals?.items[item];
-  const shown = data.clips?.items[item] ? tipClip(item)
-    : textOf(item) ? quote(item, "whole-text") : picture(item, "");
-  tip.dataset.shown = item;
-  tip.classList.toggle("tall", Boolean(signal) || shown.classList.contains("frames"));
-  tip.replaceChildren(
-    make("div", { class: "tip-picture" }, shown, signal && gainMark(item)),
-    make("div", { class: "tip-text" },
-      make("strong", {}, swatch(row.category), nameOf(row.category), make("span", {}, percent(row.top[0][1]))),
-      make("span", {}, secondChoice(row)),
-      row.label && make("span", {}, `labeled ${row.label}`),
-      row.truth && make("span", {}, `true class ${row.truth}`),
-      make("code", {}, row.path)));
-}
-
-function hideTip() {
-  $("tip").hidden = true;
-}
-
-// The viewer: one item, large, with its neighbours in the same list behind the arrow keys.
-const viewer = { list: [], place: 0 };
-
-function openViewer(list, place) {
-  Object.assign(viewer, { list, place });
-  hideTip();
-  drawViewer();
-  if (!$("viewer").open) $("viewer").showModal();
-}
-
-function step(by) {
-  viewer.place = (viewer.place + by + viewer.list.length) % viewer.list.length;
-  drawViewer();
-}
-
-function drawViewer() {
-  const item = viewer.list[viewer.place], row = data.rows[item];
-  const frame = $("viewer-picture"), focused = frame.contains(document.activeElement);
-  frame.replaceChildren(data.signals?.items[item] ? largeSignal(item)
-    : data.clips?.items[item] ? largeClip(item)
-      : textOf(item) ? quote(item, "whole-text") : picture(item, row.path));
-  if (focused) (frame.querySelector("button:enabled") ?? $("viewer-close")).focus();  // or the arrow keys would be lost
-  $("viewer-place").textContent = viewer.list.length > 1 ? `${viewer.place + 1} of ${viewer.list.length}` : "";
-  $("viewer-back").hidden = $("viewer-next").hidden = viewer.list.length < 2;
-  $("viewer-title").textContent = fileOf(row.path);
-  const facts = [["Path", row.path], ["Category", nameOf(row.category)], ["Given label", row.label || "none"],
-    ["Split", row.split], ["True class", row.truth]];
-  $("viewer-facts").replaceChildren(...facts.filter(([, value]) => value)
-    .flatMap(([key, value]) => [make("dt", {}, key), make("dd", {}, value)]));
-  $("viewer-bars").replaceChildren(...row.top.map(([id, p]) =>
-    make("li", {}, make("span", {}, swatch(id), nameOf(id)), make("b", {}, percent(p, 1)),
-      make("span", { class: "meter" }, make("i", { style: `width: ${100 * p}%; background: ${colour(id)}` })))));
-}
-
-$("viewer-back").addEventListener("click", () => step(-1));
-$("viewer-next").addEventListener("click", () => step(1));
-$("viewer-close").addEventListener("click", () => $("viewer").close());
-$("viewer").addEventListener("click", event => { if (event.target === $("viewer")) $("viewer").close(); });
-$("viewer").addEventListener("keydown", event => {
-  if (event.key === "ArrowLeft") step(-1);
-  if (event.key === "ArrowRight") step(1);
-});
-addEventListener("scroll", hideTip, { passive: true });
 
 function reveal(id, visible) {
   $(id).hidden = !visible;
 }
 
 function drawHeader() {
-  const found = data.categories.filter(category => category.new), labeled = data.items - data.unlabeled;
+  const found = living().filter(category => category.new), labeled = data.items - data.unlabeled;
   $("title").textContent = data.name;
   $("lead").textContent = `${plural(data.unlabeled, "unlabeled item", "unlabeled items")} sorted into ` +
     `${plural(found.length, "new category", "new categories")} and ` +

@@ -1,0 +1,36 @@
+"""The terminal: whatever it can show, no name and no full disk behind it ends a command with a traceback."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import suppress
+
+from novakind.disk import FIXES
+
+SHOWN = 200  # signs of a path
+
+
+def prepare() -> None:
+    """Signs that a terminal cannot show are written as \\x.., never an error: a class may be called by an emoji, and a
+    folder by bytes that are no text."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def silence() -> None:
+    """Nobody reads on: what is still to be written goes nowhere."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def sentence(error: OSError | MemoryError) -> str:
+    """What the machine refused, for what is not known to be a file of a run."""
+    if isinstance(error, MemoryError):
+        return "the memory of this machine is not enough: give a smaller --batch or --size, or fewer items"
+    place = str(error.filename or "the output")
+    place = f"{place[:SHOWN]}..." if len(place) > SHOWN else place
+    fix = FIXES.get(error.errno or 0, "make it readable and writable, or give another place")
+    return f"{place} cannot be used ({error.strerror or error}): {fix}"
