@@ -46,10 +46,11 @@ NOT_RUN = {
     "novakind data": "downloads",
     "hf download": "downloads",
     "novakind compare cifar10": "needs data that are downloaded, and hours",
-    "novakind compare fashion-mnist": "needs data that are downloaded",
     "novakind compare mobiact": "needs data that are asked for",
-    "novakind compare ucf101": "needs data that are downloaded by hand",
+    "novakind compare usc-had": "needs data that are downloaded by hand",
     "novakind compare digits --known 5 --preset glyphs --methods all": "takes an hour",
+    "novakind search digits": "takes an hour",
+    "novakind review": "serves until Ctrl-C, and tests/results/review talks to it",
     "python -m experiments": "takes hours, and tests/experiments runs its smallest scale",
 }
 DATA = {
@@ -89,9 +90,9 @@ def folder(tmp_path, monkeypatch, one_thread) -> Path:
     """The data that the documentation speaks of, small and made up, in the current folder; trainings are short."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("novakind.training.loop.choose_epochs", lambda steps, clustered: 2)
-    contents = import_module("novakind.results.report.contents")
+    layout = import_module("novakind.results.report.layout")
     # The map takes longer than all the rest, and has tests of its own.
-    monkeypatch.setattr(contents, "project", lambda embedding: (np.zeros((len(embedding), 2)), "PCA"))
+    monkeypatch.setattr(layout, "project", lambda embedding: (np.zeros((len(embedding), 2)), "PCA"))
     for place in ("app.demo", "datasets.images"):
         monkeypatch.setattr(f"novakind.{place}.digit_pictures", lambda: tuple(part[:400] for part in digit_pictures()))
     rng = np.random.default_rng(0)

@@ -13,10 +13,11 @@ from published import publish_pictures
 
 from experiments.pretrained import __main__ as command
 from experiments.pretrained import few, learnt, photographs, pictures, text, vectors
-from experiments.pretrained.baselines import AS_GIVEN, baselines, in_order_of_classes, one_matching
+from experiments.pretrained.baselines import AS_GIVEN, baselines, one_matching
 from experiments.pretrained.cases import OURS, Asked, run, true_known_share
 from experiments.pretrained.mixtures import MIXTURES, Mixture, draw
 from experiments.pretrained.reduced import offer_part, offer_vectors, per_class, some_classes
+from experiments.pretrained.semi import spread_out
 from experiments.pretrained.sheet import Sheet
 from novakind.app.discover import assemble
 from novakind.data.collection import from_arrays
@@ -101,10 +102,12 @@ def test_one_matching_is_the_best_of_all():
         assert parts == pytest.approx(best.mean())
 
 
-def test_clusters_take_the_numbers_of_the_classes_that_they_hold():
-    centres = np.eye(4, dtype=np.float32)
-    rows, labels = centres[[3, 3, 1, 0, 2]], np.array([0, 0, 1, -1, -1])
-    np.testing.assert_array_equal(in_order_of_classes(centres, rows, labels, 2), centres[[3, 1, 0, 2]])
+def test_new_centres_are_far_from_the_known_ones():
+    known = np.zeros((1, 2))
+    free = np.concatenate([np.zeros((50, 2)), np.full((50, 2), 7.0)])
+    for seed in range(20):
+        np.testing.assert_array_equal(spread_out(known, free, 1, np.random.default_rng(seed))[1], [7, 7])
+    assert spread_out(known, np.zeros((5, 2)), 3, np.random.default_rng(0)).shape == (4, 2)  # all items are alike
 
 
 def test_parts_of_a_data_set():

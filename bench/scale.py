@@ -1,0 +1,134 @@
+"""What exactness costs, as ratios measured in one run: steps in parts, messages between processes, predict in pieces.
+
+    python bench/scale.py                    # some minutes on one core
+    python bench/scale.py --items 2000
+
+parts:    a step of 10 U items in parts  /  the same step as a whole, by the time that it takes
+messages: bytes that a step sends for its statistics  /  bytes that it sends for its gradients (counted, not timed)
+predict:  novakind predict of a folder  /  decoding and looking alone, on the same files in one process
+The two sides of a ratio take turns, so that both meet the same noise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image as Pillow
+
+from novakind.config import Config
+from novakind.disk import write_atomic
+from novakind.methods import Batch, make_method
+from novakind.modality.image import Image
+from novakind.model import Card, Model, predict, to_bytes
+from novakind.objective.prior import Prior
+from novakind.results.predict import predict_items
+from novakind.training.parts import in_parts
+
+ROUNDS, PARTS = 3, 8
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--items", type=int, default=1000)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    parts()
+    messages()
+    sorting(arguments.items)
+
+
+def parts(novel: int = 50, known: int = 50) -> None:
+    """Ten items for each of 50 novel classes, pictures of 16 pixels, in eight parts."""
+    model, method = made(known, novel)
+    unlabeled = 10 * novel
+    x = torch.randn(3 * unlabeled, 3, 16, 16)
+    labels, items = torch.arange(unlabeled) % known, torch.arange(unlabeled)
+    whole, numbered = Batch(x, labels, 0.5, items), Batch(torch.arange(len(x)), labels, 0.5, items)
+    seen = in_parts(lambda batch: method.loss(model, batch), model, lambda numbers, _: x[numbers], PARTS)
+    kept = {"whole": 0, "parts": 0}
+
+    def step(name: str, loss: Callable[[Batch], dict], batch: Batch) -> None:
+        held: list[int] = []
+        with torch.autograd.graph.saved_tensors_hooks(
+            lambda t: (held.append(t.numel() * t.element_size()), t)[1], same
+        ):
+            total = torch.stack(list(loss(batch).values())).sum()
+        kept[name] = sum(held)
+        model.zero_grad()
+        total.backward()
+
+    sides = (
+        lambda: step("whole", lambda batch: method.loss(model, batch), whole),
+        lambda: step("parts", seen, numbered),
+    )
+    one, other = turns(*sides)
+    print(f"parts:    {other / one:.2f} of the time, U = {novel}, {3 * unlabeled} views in {PARTS} parts")
+    print(f"          as a whole {kept['whole'] / 2**20:.0f} MB are kept for the way back, in parts those of one part")
+
+
+def same(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor
+
+
+def messages() -> None:
+    """The statistics are (K + 1)^2 numbers for the covariance, K for the mean, one for each other term."""
+    model, _ = made(50, 50)
+    weights = sum(weight.numel() for weight in model.parameters())
+    for classes in (10, 100, 1000):
+        sums = 2 * ((classes + 1) ** 2 + 2 * classes + 10)  # there and back
+        print(f"messages: K = {classes}: {4 * sums / 1e6:.2f} MB, {sums / weights:.3f} of the gradients' {weights:,}")
+
+
+def sorting(count: int) -> None:
+    model, _ = made(5, 5)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "run").mkdir()
+        write_atomic(folder / "run" / "model.safetensors", to_bytes(model))
+        rng = np.random.default_rng(0)
+        for number in range(count):
+            picture = rng.integers(0, 255, (64, 64, 3), dtype=np.uint8)
+            (folder / "inbox").mkdir(exist_ok=True)
+            Pillow.fromarray(picture).save(folder / "inbox" / f"{number}.jpg")
+        files = sorted((folder / "inbox").iterdir())
+
+        def bare() -> None:
+            for start in range(0, count, 64):
+                rows = np.stack([model.modality.read(file)[0][1] for file in files[start : start + 64]])
+                predict(model.eval(), rows)
+
+        def ours() -> None:
+            predict_items(folder / "run", [folder / "inbox"], folder / "out.csv", readers=1)
+
+        one, other = turns(bare, ours)
+    print(
+        f"predict:  {other / one:.2f} of decoding and looking alone, {count} pictures, {count / other:.0f} per second"
+    )
+
+
+def made(known: int, novel: int) -> tuple[Model, object]:
+    torch.manual_seed(0)
+    names = tuple(f"class {number}" for number in range(known + novel))
+    model = Model(Card("convnet", "prototype", 128, 0.1, known, names, Image(16).settings()))
+    return model.train(), make_method(Config(novel=novel), Prior.uniform(known, novel))
+
+
+def turns(one: Callable[[], None], other: Callable[[], None]) -> tuple[float, float]:
+    """Seconds of each, the best of some rounds in turn."""
+    best = [np.inf, np.inf]
+    for _ in range(ROUNDS):
+        for side, work in enumerate((one, other)):
+            started = time.process_time()
+            work()
+            best[side] = min(best[side], time.process_time() - started)
+    return best[0], best[1]
+
+
+if __name__ == "__main__":
+    main()
