@@ -12,7 +12,8 @@ from sklearn.manifold import TSNE
 from novakind.data.collection import Collection
 from novakind.data.split import Split
 from novakind.objective.metrics import matched_confusion
-from novakind.runs.discovery import Discovery, unit
+from novakind.runs.discovery import Discovery
+from novakind.runs.standing import unit
 
 MAPPED = 60  # items of each class in a map
 

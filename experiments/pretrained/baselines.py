@@ -8,9 +8,11 @@ import numpy as np
 from jaxtyping import Float, Int
 from sklearn.cluster import KMeans
 
+from experiments.pretrained.semi import semi_supervised
 from novakind.data.collection import Collection
 from novakind.data.split import Split
-from novakind.methods.start import semi_supervised, squared_distances, unit
+from novakind.methods.metric import unit
+from novakind.methods.start import known_first, squared_distances
 from novakind.objective import metrics
 from novakind.objective.prior import Prior
 
@@ -43,7 +45,7 @@ def every_baseline(rows: Rows, labels: Labels, prior: Prior, seed: int) -> Itera
         yield "semi-supervised k-means", semi_supervised(rows, labels, prior, seed)
         for starts in STARTS:
             centres = clustered(rows, prior.classes, starts, seed)
-            yield f"k-means of all items, {named(starts)}", in_order_of_classes(centres, rows, labels, prior.known)
+            yield f"k-means of all items, {named(starts)}", known_first(centres, rows, labels, prior)
         return
     known = np.stack([rows[labels == number].mean(0) for number in range(prior.known)])
     for starts in STARTS:
@@ -57,16 +59,6 @@ def clustered(rows: Rows, number: int, starts: int, seed: int) -> Centres:
 
 def named(starts: int) -> str:
     return f"{starts} start{'s' if starts > 1 else ''}"
-
-
-def in_order_of_classes(centres: Centres, rows: Rows, labels: Labels, known: int) -> Centres:
-    """The clusters that hold most labeled items of the known classes, one for each class, then the others."""
-    labeled = labels >= 0
-    nearest = squared_distances(rows[labeled], centres).argmin(1)
-    table = np.zeros((known, len(centres)), np.int64)
-    np.add.at(table, (labels[labeled], nearest), 1)
-    first = metrics.pair_off(table)[1]
-    return centres[[*first, *(number for number in range(len(centres)) if number not in first)]]
 
 
 def scores(collection: Collection, split: Split, logp: np.ndarray, known: int) -> dict[str, float]:
