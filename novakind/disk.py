@@ -31,6 +31,7 @@ except ImportError:  # Windows has no such locks
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 LONGEST = 200  # bytes of a name to which something can be added
 FULL = {errno.ENOSPC, errno.EDQUOT} if hasattr(errno, "EDQUOT") else {errno.ENOSPC}
+ELSEWHERE = "give another place, or make this one writable"
 FIXES = dict.fromkeys(FULL, "free some space, then give the same command again") | {
     errno.ENAMETOOLONG: "give a shorter path",
     errno.EFBIG: "give a place that takes larger files",
@@ -39,7 +40,18 @@ FIXES = dict.fromkeys(FULL, "free some space, then give the same command again")
 
 
 class UnwritableError(UserError):
-    """A file that cannot be written, in one sentence."""
+    """A file that cannot be written, in one sentence: what is so, and what can be done about it."""
+
+    def __init__(self, fact: str, fix: str) -> None:
+        super().__init__(fact, fix)
+        self.fact, self.fix = fact, fix
+
+    def __str__(self) -> str:
+        return f"{self.fact}: {self.fix}"
+
+    def or_by(self, other: str) -> UnwritableError:
+        """The same for a place that nobody gave in the command: it is named otherwise."""
+        return UnwritableError(self.fact, other if self.fix == ELSEWHERE else f"{self.fix}, or {other}")
 
 
 def act(call: Callable[..., Any], *arguments: Any) -> Any:
@@ -58,8 +70,8 @@ def step(path: Path, call: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def unwritable(path: Path, error: OSError) -> UnwritableError:
-    fix = FIXES.get(error.errno or 0, "give another place, or make this one writable")
-    return UnwritableError(f"{path} cannot be written ({error.strerror or error}): {fix}")
+    fact = f"{path} cannot be written ({error.strerror or error})"
+    return UnwritableError(fact, FIXES.get(error.errno or 0, ELSEWHERE))
 
 
 class Door(io.RawIOBase):
@@ -71,10 +83,10 @@ class Door(io.RawIOBase):
         try:
             self.number = step(self.path, os.open, path, flags | plain, 0o666)
         except FileExistsError:
-            raise UnwritableError(f"{self.path} is being written by another process: wait for it to end") from None
+            raise UnwritableError(f"{self.path} is being written by another process", "wait for it to end") from None
         if not stat.S_ISREG(os.fstat(self.number).st_mode):
             self.close()
-            raise UnwritableError(f"{path} is no file, and cannot be written: remove it, or give another place")
+            raise UnwritableError(f"{path} is no file, and cannot be written", "remove it, or give another place")
 
     def writable(self) -> bool:
         return True
@@ -108,7 +120,7 @@ def make_folder(folder: Path) -> None:
     try:
         step(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
     except FileExistsError:
-        raise UnwritableError(f"{folder} cannot be written (a file is in its place): give another place") from None
+        raise UnwritableError(f"{folder} cannot be written (a file is in its place)", ELSEWHERE) from None
 
 
 @contextmanager

@@ -1,25 +1,12 @@
 """Files are whole or absent, and what cannot be written is refused in one sentence, whichever step fails."""
 
-import errno
 import os
 
 import pytest
+from full import Full
 
 from novakind import disk
 from novakind.disk import UnwritableError, append, copy_new, locked, make_folder, remove, write_atomic, writing
-
-
-class Full:
-    """The n-th step finds the disk full, and so do all later ones; `calls` counts them."""
-
-    def __init__(self, at: int) -> None:
-        self.at, self.calls = at, 0
-
-    def __call__(self, call, *arguments):
-        self.calls += 1
-        if self.calls >= self.at and call is not os.unlink and call is not os.ftruncate:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return call(*arguments)
 
 
 def actions(folder):

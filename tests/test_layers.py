@@ -35,6 +35,39 @@ def test_imports_point_upwards():
             assert LAYERS.index(name) < LAYERS.index(layer), f"{file.name} imports {name}, which stands below it"
 
 
+WRITES = {
+    "mkdir",
+    "makedirs",
+    "unlink",
+    "rmdir",
+    "rmtree",
+    "touch",
+    "write_text",
+    "write_bytes",
+    "symlink_to",
+    "link_to",
+}
+WRITES |= {"hardlink_to", "copyfile", "copytree", "move", "ftruncate"}
+READS = {"read_text", "read_bytes"}
+
+
+def calls(file: Path) -> set[str]:
+    """The methods that a file calls, by name."""
+    nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+    return {node.func.attr for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)}
+
+
+def test_nothing_but_the_door_changes_a_file():
+    """What is written elsewhere would not be atomic, nor refused in one sentence; nor would the campaign see it."""
+    assert {file.name for file in ROOT.rglob("*.py") if calls(file) & WRITES} == {"disk.py"}
+
+
+def test_files_of_others_are_opened_through_their_door():
+    """Those that are read otherwise are novakind's own, installed, or known to be regular."""
+    own = {"page.py", "published.py", "sentences.py", "snapshot.py", "onnx.py", "server.py", "folder.py"}
+    assert {file.name for file in ROOT.rglob("*.py") if calls(file) & READS} <= own
+
+
 def test_files_stay_short():
     """Those of the package and those around it; a file that grows past 300 lines holds two nouns."""
     around = ("tests", "experiments", "bench", "examples", "docs")

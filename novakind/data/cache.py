@@ -1,7 +1,7 @@
 """Vectors that were computed once, by the content of their item: one small database per encoder and way of reading.
 
 Whatever happens to it, nothing is lost but time: rows that are missing or damaged are computed again, a database that
-cannot be read is replaced, and where none can be written there is none.
+cannot be read is replaced, and where none can be written there is none: `unkept` says why.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+
+from novakind.disk import UnwritableError, make_folder, remove, step
 
 TOGETHER = 500  # keys in a question
 PATIENCE = 60.0  # seconds to wait for another process that writes
@@ -37,17 +39,22 @@ class Cache:
         name = hashlib.sha256(json.dumps(way, sort_keys=True).encode()).hexdigest()[:16]
         self.file = (folder or Path()) / f"{name}.sqlite"
         self.open: sqlite3.Connection | None = None
+        self.unkept = ""
+        if folder is None:
+            return
         try:
-            if folder is not None:
-                self.connect()
+            self.connect()
+        except UnwritableError as error:
+            self.refuse(error)
         except sqlite3.Error as error:
             self.recover(error)
 
     def connect(self) -> None:
-        with suppress(OSError):  # where no folder can be made, no database can either
-            self.file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.file.parent)
         self.open = sqlite3.connect(self.file, timeout=PATIENCE)
-        self.open.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, sum INTEGER, vector BLOB)")
+        if not self.open.execute("SELECT name FROM sqlite_master WHERE name = 'vectors'").fetchone():
+            table = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, sum INTEGER, vector BLOB)"
+            step(self.file, self.open.execute, table)
         self.open.execute("SELECT key, sum, vector FROM vectors LIMIT 1").fetchone()
 
     def recover(self, error: sqlite3.Error) -> None:
@@ -57,10 +64,16 @@ class Cache:
             return
         try:
             for ending in ("", "-journal"):  # an old journal would be played back into the new database
-                self.file.with_name(self.file.name + ending).unlink(missing_ok=True)
+                remove(self.file.with_name(self.file.name + ending))
             self.connect()
-        except (OSError, sqlite3.Error):
+        except (UnwritableError, sqlite3.Error) as refused:
             self.close()
+            self.refuse(refused)
+
+    def refuse(self, error: Exception) -> None:
+        """It cannot be written, but perhaps read."""
+        fact = error.fact if isinstance(error, UnwritableError) else f"{self.file} cannot be written ({error})"
+        self.unkept = self.unkept or f"{fact}: free some space, or name another folder by NOVAKIND_CACHE"
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Float[np.ndarray, " dim"]]:
         """What is known of these keys, and whole."""
@@ -90,18 +103,19 @@ class Cache:
             rows.append((key, zlib.crc32(content), content))
         try:
             self.write(rows)
-        except sqlite3.OperationalError as error:  # it cannot be written, but perhaps read
+        except (UnwritableError, sqlite3.OperationalError) as error:
+            self.refuse(error)
             if "locked" in str(error):  # by a process that does not end: do not wait for it again
                 self.close()
         except sqlite3.Error as error:  # a damaged page
             self.recover(error)
-            with suppress(sqlite3.Error):
+            with suppress(sqlite3.Error, UnwritableError):
                 self.write(rows)
 
     def write(self, rows: list[tuple]) -> None:
         if self.open is not None:
             with self.open:
-                self.open.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+                step(self.file, self.open.executemany, "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
     def close(self) -> None:
         if self.open is not None:

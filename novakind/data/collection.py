@@ -74,6 +74,8 @@ class Collection:
     origin: Origin | None = None
     """The published encoder that looks at the items, or looked at those before."""
     decided: Decided | None = None
+    unkept: str = ""
+    """Why vectors could not be kept for another time; "" where they are, or there are none."""
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -11,15 +11,19 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 from jaxtyping import Int
 
 from novakind.data.collection import Collection, Decided
-from novakind.data.manifest import CONFIRMED, IGNORED
+from novakind.data.manifest import CONFIRMED, IGNORED, LABELED, SUGGESTED
 from novakind.data.split import Split, subset
 from novakind.disk import write_atomic
-from novakind.errors import UserError
+from novakind.errors import UnreadableError, UserError
+from novakind.given import read_whole
+from novakind.settings import Range, is_a
+from novakind.structure import misfit_table
 
 Indices = Int[np.ndarray, " _"]
 
@@ -54,12 +58,14 @@ class Decisions:
     @staticmethod
     def read(file: Path) -> Decisions:
         try:
-            found = json.loads(file.read_bytes())
+            found = json.loads(read_whole(file))
+            if wrong := damage(found):
+                raise ValueError(wrong)
             tuples = {key: tuple(found[key]) for key in ("names", "into", "named", "taught")}
             pairs = {key: tuple(tuple(pair) for pair in found[key]) for key in ("different", "barred")}
             items = {path: tuple(facts) for path, facts in found["items"].items()}
             return Decisions(**(found | tuples | pairs | {"items": items}))
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (UnreadableError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise UserError(f"{file} is damaged ({error!s:.80}): give --fresh to begin the round anew") from None
 
     def open_ones(self) -> list[int]:
@@ -76,6 +82,39 @@ class Decisions:
         return replace(
             self, names=(*self.names, *more), into=(*self.into, *ids), named=(*self.named, *([False] * count))
         )
+
+
+Place = Annotated[int, Range(-1, 10**9)]
+WRITTEN = {"after": str, "number": Annotated[int, Range(2, 10**9)], "root": str, "names": list[str], "known": int}
+WRITTEN |= {"into": list[Place], "named": list[bool], "different": list[list[int]], "barred": list[list[str | int]]}
+WRITTEN |= {"items": dict[str, list[str | int]], "taught": list[str]}
+STATES = {LABELED, CONFIRMED, SUGGESTED, IGNORED}
+PARTS = {"train", "val", "test"}
+
+
+def damage(found: Any) -> str:
+    """Why this is nothing that `write` wrote; "" where it may be."""
+    if wrong := misfit_table(found, WRITTEN, {}):
+        return wrong
+    count, into = len(found["names"]), found["into"]
+    if len(set(found["names"])) < count or not 0 <= found["known"] <= count:
+        return "names are not one for each category"
+    if len(into) != count or len(found["named"]) != count:
+        return "into and named are not as many as names"
+    if any(one >= count or (one >= 0 and into[one] != one) for one in into):
+        return "into leads to no living category"
+
+    def is_category(one: Any) -> bool:
+        return is_a(one, int) and 0 <= one < count
+
+    if any(len(pair) != 2 or not all(map(is_category, pair)) for pair in found["different"]):
+        return "different holds what is no pair of categories"
+    if any(len(pair) != 2 or not isinstance(pair[0], str) or not is_category(pair[1]) for pair in found["barred"]):
+        return "barred holds what is no item and category"
+    for path, facts in found["items"].items():
+        if len(facts) != 3 or not is_category(facts[0]) or facts[1] not in STATES or facts[2] not in PARTS:
+            return f"item {path!r:.40} has no category, status and part"
+    return ""
 
 
 def free_names(taken: tuple[str, ...], count: int) -> list[str]:

@@ -36,13 +36,19 @@ def seen(collection: Collection, split: Split, published: Mapping[str, Any], wat
 
 def embed(collection: Collection, origin: Origin, watch: Watch) -> Collection:
     """The same collection as unit vectors; what it was is still there `before` it, to look at."""
-    vectors = vectors_of(collection.items, collection.modality, origin, watch)
+    vectors, unkept = looked_at(collection.items, collection.modality, origin, watch)
     items, modality = from_array(vectors)
-    return replace(collection, items=items, modality=modality.fitted(items), before=collection, origin=origin)
+    now = replace(collection, items=items, modality=modality.fitted(items), before=collection, origin=origin)
+    return replace(now, unkept=unkept)
 
 
 def vectors_of(rows: np.ndarray, modality: Modality, origin: Origin, watch: Watch) -> Float[np.ndarray, "items dim"]:
     """The vectors of all rows: those that the cache has, and the others computed."""
+    return looked_at(rows, modality, origin, watch)[0]
+
+
+def looked_at(rows: np.ndarray, modality: Modality, origin: Origin, watch: Watch) -> tuple[np.ndarray, str]:
+    """The same, and why the cache could not keep them, or ""."""
     seen = modality.for_encoder(origin)
     way = {"origin": asdict(origin), "modality": seen.settings()}
     front: Front | None = None
@@ -61,7 +67,7 @@ def vectors_of(rows: np.ndarray, modality: Modality, origin: Origin, watch: Watc
                 known |= {keys[number]: vector for number, vector in zip(missing, fresh, strict=True)}
             found[start : start + len(part)] = [known[key] for key in keys]
     watch(len(rows), len(rows))
-    return found
+    return found, cache.unkept
 
 
 def known_vectors(rows: np.ndarray, modality: Modality, origin: Origin) -> Float[np.ndarray, "items dim"] | None:

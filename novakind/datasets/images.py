@@ -19,7 +19,8 @@ from jaxtyping import Bool, UInt8
 from novakind.data.collection import Collection, Labels, from_arrays
 from novakind.data.files import Watch, quiet
 from novakind.data.source import data_root
-from novakind.errors import UserError
+from novakind.errors import UnreadableError, UserError
+from novakind.given import opened, read_whole
 from novakind.modality.image import Image, ImageReading
 
 CLASSES = {
@@ -117,7 +118,7 @@ def made(root: Path, name: str) -> Path:
 def read_made(name: str, file: Path) -> Pictures:
     """The file that `novakind data` made; nothing is unpickled, and the checksums within are compared."""
     try:
-        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
+        with opened(file) as stream, np.load(stream, allow_pickle=False) as arrays:
             return Pictures(arrays["images"], arrays["labels"].astype(np.int64), arrays["test"])
     except Exception as error:  # damaged archives raise almost anything
         raise UserError(f"{file} is damaged ({error}): delete it, then run: novakind data {name}") from None
@@ -176,9 +177,9 @@ def together(train: list[Part], test: list[Part]) -> Pictures:
 def read_bytes(file: Path) -> bytes:
     """A file's contents, decompressed."""
     try:
-        content = file.read_bytes()
+        content = read_whole(file)
         return gzip.decompress(content) if file.suffix == ".gz" else content
-    except (OSError, EOFError, zlib.error) as error:
+    except (UnreadableError, OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{file} cannot be read ({reason}): put the official file there again") from None
 
@@ -216,8 +217,8 @@ class BatchUnpickler(pickle.Unpickler):
 def unpickle_batch(file: Path) -> Part:
     """The rows and labels of a batch; whatever is not an official one's contents is refused."""
     try:
-        with file.open("rb") as opened:
-            batch = BatchUnpickler(opened, encoding="latin1").load()
+        with opened(file) as stream:
+            batch = BatchUnpickler(stream, encoding="latin1").load()
         _, (count, width), _, fortran, content = batch["data"].state
         raw = content.encode("latin1") if isinstance(content, str) else content
         rows = np.frombuffer(raw, np.uint8).reshape((count, width), order="F" if fortran else "C")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from novakind.data.files import Watch
 from novakind.data.store import Stored, decode
-from novakind.disk import cache_folder
+from novakind.disk import UnwritableError, cache_folder
 from novakind.errors import UserError
 from novakind.modality import Modality
 
@@ -22,10 +22,8 @@ def decode_below(folder: Path, names: Sequence[str], modality: Modality, watch: 
     store = store_of(folder, modality)
     try:
         stored = decode([folder / name for name in names], names, store, modality, watch)
-    except OSError as error:
-        raise UserError(
-            f"{store} cannot be written ({error.strerror}): name a folder for decoded {modality.noun} by NOVAKIND_CACHE"
-        ) from None
+    except UnwritableError as error:
+        raise error.or_by(f"name a folder for decoded {modality.noun} by NOVAKIND_CACHE") from None
     if not stored.kept:
         raise UserError(
             f"none of the {len(names)} {modality.noun} in {folder} can be read (the first, {names[0]}: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,8 @@ import numpy as np
 
 from novakind.data.collection import Collection, from_arrays
 from novakind.data.files import Watch, quiet
-from novakind.errors import UserError
+from novakind.errors import UnreadableError, UserError
+from novakind.given import read_whole
 from novakind.modality.text import TextReading
 
 
@@ -33,15 +35,17 @@ def clinc150(root: Path, reading: TextReading, watch: Watch = quiet) -> Collecti
 def read_parts(file: Path) -> dict[str, list[tuple[str, str]]]:
     """The sentences of each part with their intents."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(read_whole(file))
         return {part: [(str(text), str(intent)) for text, intent in content[part]] for part in ("train", "val", "test")}
-    except FileNotFoundError:
+    except UnreadableError as error:
+        if os.path.lexists(file):
+            raise UserError(f"{file} cannot be read ({error}): put the official file there again") from None
         raise UserError(
             f"clinc150 is not in {file.parent.parent} (no {file.parent.name}/{file.name}): put the official file "
             "data_full.json there, or name another folder with --data-root"
         ) from None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {error}"
         raise UserError(f"{file} cannot be read ({reason}): put the official file there again") from None
 
 

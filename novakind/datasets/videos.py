@@ -19,7 +19,8 @@ from jaxtyping import Bool
 from novakind.data.collection import Collection, Labels
 from novakind.data.files import Watch, quiet
 from novakind.datasets.stores import decode_below
-from novakind.errors import UserError
+from novakind.errors import UnreadableError, UserError
+from novakind.given import read_whole
 from novakind.modality.video import Video, VideoReading
 
 CLIPS = VideoReading(size=64, frames=16, fps=8.0)  # unless the user asks else
@@ -169,10 +170,9 @@ def videos_below(folder: Path) -> list[Path]:
 def read_lines(file: Path) -> list[str]:
     """The lines of a list that are not empty."""
     try:
-        return [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UserError(f"{file} cannot be read ({reason}): put the official lists there") from None
+        return [line for line in read_whole(file).decode().splitlines() if line.strip()]
+    except (UnreadableError, UnicodeDecodeError) as error:
+        raise UserError(f"{file} cannot be read ({error}): put the official lists there") from None
 
 
 VIDEOS: dict[str, Callable[..., Collection]] = {

@@ -6,6 +6,7 @@ safetensors are read: no pickle, no code that comes with a model.
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from novakind.disk import FULL, unwritable
 from novakind.encoders import pictures, sentences
 from novakind.encoders.origin import Origin
 from novakind.encoders.pictures import Pictures
@@ -93,6 +95,9 @@ def downloaded(repository: str) -> Path:
     try:
         return Path(snapshot_download(repository, allow_patterns=list(FILES)))
     except Exception as error:  # the network's, the hub's, those of the cache: all mean that it is not here
+        if isinstance(error, OSError) and error.errno in (*FULL, errno.EROFS, errno.EACCES):
+            place = Path(str(error.filename or "the cache of the hub"))
+            raise unwritable(place, error).or_by("name another folder by HF_HOME") from None
         raise UserError(
             f"encoder {PREFIX}{repository} is not on this machine and cannot be downloaded ({first_line(error)}): run "
             f"`hf download {repository} --local-dir FOLDER` on a machine with network, copy FOLDER here and give "

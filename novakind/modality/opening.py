@@ -20,6 +20,11 @@ FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # others may sta
 MEGAPIXELS = 100
 LARGE = 2**24  # pixels from which a picture is made smaller before anything else is done with it
 BYTES = {"1": 1, "L": 1, "P": 1, "LA": 4, "I;16": 2}  # of a pixel as Pillow keeps it; 4 in all other modes
+# Pillow takes memory in blocks of 16 MB, which the C library keeps for the thread that freed them: six threads that had
+# read one huge picture each held 2 GB. Larger ones go back to the system at once.
+BLOCK = 2**26
+
+Pillow.core.set_block_size(BLOCK)
 
 Megapixels = Annotated[int, Range(1, 178)]  # beyond which Pillow itself refuses
 
@@ -47,8 +52,13 @@ def open_rgb(path: Path, side: int = 512, megapixels: int = MEGAPIXELS) -> Pillo
             with Pillow.open(stream, formats=FORMATS) as file:
                 check_pixels(*file.size, megapixels)
                 file.draft("RGB", (side, side))  # large JPEGs decode at a fraction of their size
-                with MEMORY.room(file.width * file.height * BYTES.get(file.mode, 4)):
-                    return as_rgb(ImageOps.exif_transpose(lessened(file, side)))
+                with MEMORY.room(weight(file, side)):
+                    try:
+                        picture = lessened(file, side)
+                        ImageOps.exif_transpose(picture, in_place=True)
+                        return as_rgb(picture)
+                    finally:
+                        file.close()  # its pixels too, though whatever failed may still hold it
     except UnreadableError:
         raise
     except Pillow.UnidentifiedImageError:
@@ -64,10 +74,23 @@ def check_pixels(width: int, height: int, megapixels: int) -> None:
         raise UnreadableError(f"{width} x {height} pixels, more than --megapixels {megapixels}: {found} would read it")
 
 
+def weight(picture: Pillow.Image, side: int) -> int:
+    """Bytes that are taken while it becomes RGB: a very large one is there once, of others there are copies."""
+    pixels = picture.width * picture.height
+    if smaller_by(picture, side) > 1:
+        return pixels * BYTES.get(picture.mode, 4)
+    return 4 * pixels * (4 if picture.mode in ("RGBA", "LA", "PA", "P") else 2)
+
+
+def smaller_by(picture: Pillow.Image, side: int) -> int:
+    times = min(picture.size) // (2 * side)
+    return 1 if picture.width * picture.height < LARGE else max(times, 1)
+
+
 def lessened(picture: Pillow.Image, side: int) -> Pillow.Image:
     """A very large picture at a fraction of its size, in its own mode; others as they are."""
-    times = min(picture.size) // (2 * side)
-    if picture.width * picture.height < LARGE or times < 2:
+    times = smaller_by(picture, side)
+    if times == 1:
         return picture
     tag = picture.getexif()
     if picture.mode in ("1", "P", "PA") or ";" in picture.mode:  # which cannot be averaged

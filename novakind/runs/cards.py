@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from novakind.errors import UnreadableError
+from novakind.given import read_whole
 from novakind.runs.categories import Category
 from novakind.runs.cells import percent
 
@@ -71,9 +73,9 @@ def escaped(text: str) -> str:
 def report_data(report: Path) -> Mapping[str, Any]:
     """What the page of a run shows; nothing where there is no page."""
     try:
-        page = report.read_text(encoding="utf-8", errors="replace")
+        page = read_whole(report).decode(errors="replace")
         block = re.search(r'<script type="application/json" id="data">(.*?)</script', page, re.DOTALL)
         found = json.loads(block[1]) if block else {}
-    except (OSError, ValueError):
+    except (UnreadableError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

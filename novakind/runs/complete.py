@@ -138,6 +138,8 @@ def describe(collection: Collection, source: Source, config: Config, path: Path,
     if collection.skipped:
         first = collection.skipped[0]
         report.say(f"skipped {len(collection.skipped)} unreadable files, e.g. {first[0]} ({first[1]}): see skipped.csv")
+    if collection.unkept:
+        report.say(f"warning: the vectors are computed again next time, as {collection.unkept}")
     if source.published.get("name"):
         trained = {"partly": "of which the last layers are trained", "whole": "which is trained as a whole"}
         how = "which stays as it is" if source.published["frozen"] else trained[config.tune]

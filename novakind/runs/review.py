@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from novakind.errors import UserError
+from novakind.errors import UnreadableError, UserError
+from novakind.given import read_whole
 from novakind.runs.asked import ConflictError
 from novakind.runs.carried import Carried
 from novakind.runs.edits import Edit, EditLog
@@ -160,6 +161,6 @@ def client_of(edit: dict[str, Any]) -> str:
 def stamp(run: Path) -> bytes | None:
     """Changes when a run is trained anew, and is None while it is not finished."""
     try:
-        return hashlib.sha256((run / "results.json").read_bytes()).digest()
-    except OSError:
+        return hashlib.sha256(read_whole(run / "results.json")).digest()
+    except UnreadableError:
         return None

@@ -13,12 +13,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from novakind.app.cli import main
+from novakind.errors import UserError
+from novakind.results.report import layout
+from novakind.runs.discovery import Discovery
 
 LONGEST = 400  # seconds, on a busy machine, of a command, beyond which it hangs
+DECISIONS: list[dict[str, Any]] = [
+    {"verb": "rename", "category": 2, "name": "stripes"},
+    {"verb": "confirm", "category": 2},
+    {"verb": "create", "items": [2, 6], "name": "odd ones"},
+    {"verb": "ignore", "items": [3]},
+    {"verb": "undo"},
+    {"verb": "merge", "into": 2, "categories": [3]},
+]
 PRECIOUS = "somebody's own file"
 
 
@@ -94,7 +106,7 @@ def run(words: list[str], within: Callable[[], Any] = contextlib.nullcontext) ->
     signal.alarm(LONGEST)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), within():
-            code = main(words)
+            code = typed(words)
     except Hanging:
         bad = f"hangs for {LONGEST} s"
     except BaseException:  # whatever it is, a user would see it
@@ -110,6 +122,34 @@ def run(words: list[str], within: Callable[[], Any] = contextlib.nullcontext) ->
     if not bad and "Traceback" in said:
         bad = "a traceback was printed"
     return code, bad, said
+
+
+def typed(words: list[str]) -> int:
+    """The exit code of a command; a review, which is a server, is what its page would send to it.
+
+    Maps are drawn by PCA, since t-SNE would take most of the time and writes nothing.
+    """
+    with mock.patch.object(layout, "project", flat):
+        return decided(Path(words[1])) if words[0] == "review" else main(words)
+
+
+def flat(embedding: np.ndarray) -> tuple[np.ndarray, str]:
+    return layout.spanned(layout.principal(embedding, 2)), "PCA"
+
+
+def decided(run: Path, most: int = len(DECISIONS)) -> int:
+    """The same decisions each time, with the same ids: those that are saved already are not made twice."""
+    try:
+        review = Discovery.load(run).review
+        assert review is not None
+        for number, decision in enumerate(DECISIONS[:most], 1):
+            review.do(decision | {"id": f"me-{number}"})
+            with open(f"{run}-told", "a") as told:  # beside the door: this is who was told that it is saved
+                told.write(f"me-{number}\n")
+    except UserError as error:
+        print(f"novakind: {error}", file=sys.stderr)
+        return 2
+    return 0
 
 
 class Output(io.TextIOWrapper):

@@ -9,9 +9,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from novakind.app.cli import main
-
 from . import goods
+from .attempt import typed
 from .goods import QUICK
 
 
@@ -45,7 +44,7 @@ def base(kind: str) -> Path:
             goods.put(root / "data" / goods.FOLDERS[number % 4] / f"{number}.avi", clip(number % 4 and 0))
         more = ["--size", "32", "--frames", "8", "--preset", "default", "--val", "0"]
     with contextlib.redirect_stdout(io.StringIO()):
-        code = main(["discover", str(root / "data"), *QUICK, *more, "--out", str(root / "run")])
+        code = typed(["discover", str(root / "data"), *QUICK, *more, "--out", str(root / "run")])
     assert code == 0, kind
     return root / "run"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ from novakind.app.cli import VERBS
 from novakind.settings import Setting
 
 from . import goods
-from .attempt import Attempt
+from .attempt import Attempt, decided, typed
 from .bases import copy_of
 from .goods import QUICK, mutated
 
@@ -53,12 +54,16 @@ COMMANDS = [
     ["export", "run", "--out", "sorted", "--link", "--everything"],
     ["predict", "run", "data/dark", "--out", "more.csv"],
     ["discover", "data", *QUICK, "--out", "run"],
+    ["review", "run"],
 ]
+ROUND = ["discover", "data", "--after", "run", "--epochs", "1", "--quiet", "--out", "next"]
 
 
 def folder(here: Path, rng: np.random.Generator) -> Attempt:
-    """A finished run in which one to three files are not what they were; then any verbs."""
+    """A finished run in which one to three files are not what they were; then any verbs. Or a second round of it."""
     copy_of("image", here)
+    if rng.random() < 0.3:
+        return reviewed(here, rng)
     touched = [FILES[number] for number in rng.integers(0, len(FILES), rng.integers(1, 4))]
     for name in touched:
         tamper(here / "run" / name, rng)
@@ -67,9 +72,27 @@ def folder(here: Path, rng: np.random.Generator) -> Attempt:
     return Attempt(f"a run with another {', '.join(touched)}", chosen + afterwards, outside)
 
 
+def reviewed(here: Path, rng: np.random.Generator) -> Attempt:
+    """What a person decided was changed, or what the second round made of it."""
+    is_round = rng.random() < 0.5
+    assert decided(here / "run", 1 if is_round else 6) == 0
+    (here / "run-told").unlink()
+    touched = ["run/edits.jsonl"]
+    if is_round:
+        with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
+            assert typed(ROUND) == 0
+        touched = ["next/decisions.json", "next/config.toml", "next/results.json", "next/state.pt"]
+        touched = touched[: 1 if rng.random() < 0.5 else 4]
+    name = touched[rng.integers(len(touched))]
+    tamper(here / name, rng)
+    place = name.partition("/")[0]
+    chosen = [["report", place], ["export", place, "--out", "out.csv"], ["review", "run"], ROUND]
+    return Attempt(f"another {name}", [chosen[number] for number in rng.integers(0, len(chosen), 2)] + [ROUND], outside)
+
+
 def outside(codes: list[int]) -> str:
     """Nothing is written above the folder of the attempt, and nothing but what was asked for in it."""
-    known = {"precious", "data", "run", "out.csv", "out.npz", "sorted", "more.csv"}
+    known = {"precious", "data", "run", "next", "run-told", "out.csv", "out.npz", "sorted", "more.csv"}
     strange = set(os.listdir(".")) - known
     return f"{strange} was written" if strange else ""
 

@@ -11,9 +11,9 @@ import io
 import json
 import multiprocessing
 import os
-import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -22,25 +22,27 @@ from typing import Any
 import numpy as np
 
 from novakind import disk
-from novakind.app.cli import main
 from novakind.runs.discovery import Discovery
 
 from . import goods
-from .attempt import Attempt, inside, run
+from .attempt import Attempt, Make, inside, run, typed
 from .bases import copy_of, scratch
 from .goods import QUICK
 
 FORKS = multiprocessing.get_context("forkserver")  # what every command imports takes seconds: it is imported once
 FORKS.set_forkserver_preload(["novakind.app.cli", "torch._dynamo", "sklearn.cluster", "sklearn.manifold"])
 ERRORS = (errno.ENOSPC, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES)
+NOT_COMPARED = (".lock", "compare.svg", "curves.svg")
 COMPARED = ["--known", "2", "--methods", "ours,kmeans", "--seeds", "1", "--epochs", "1", "--batch", "20", "--quiet"]
 COMMANDS = {
     "discover": ["discover", "data", *QUICK, "--epochs", "2", "--out", "out"],
-    "compare": ["compare", "data", *COMPARED, "--out", "out"],
+    "compare": ["compare", "data.npz", *COMPARED, "--out", "out"],
     "export table": ["export", "run", "--out", "out/table.csv"],
     "export arrays": ["export", "run", "--out", "out/arrays.npz"],
     "export folders": ["export", "run", "--out", "out"],
+    "predict": ["predict", "run", "data", "--out", "out/more.csv"],
     "report": ["report", "run"],
+    "review": ["review", "run"],
     "second round": ["discover", "data", "--after", "run", "--epochs", "1", "--quiet", "--out", "out"],
 }
 
@@ -48,9 +50,7 @@ COMMANDS = {
 def prepare(verb: str, here: Path) -> list[str]:
     """What the verb works on, and the words of its command."""
     if verb == "compare":
-        for number, name in enumerate(goods.pictures(here / "all")):
-            goods.put(here / "data" / "abcd"[number % 4] / Path(name).name, (here / "all" / name).read_bytes())
-        shutil.rmtree(here / "all")
+        np.savez(here / "data.npz", X=goods.vectors(np.random.default_rng(0))[0], y=np.repeat(list("abcd"), 13))
     elif verb == "discover":
         goods.pictures(here / "data")
     else:
@@ -62,11 +62,11 @@ def prepare(verb: str, here: Path) -> list[str]:
 
 def essence(verb: str, here: Path) -> dict[str, Any]:
     """What a command has written, without times: by file."""
-    place = here / ("run" if verb == "report" else "out")
+    place = here / ("run" if verb in ("report", "review") else "out")
     found: dict[str, Any] = {}
     for file in sorted(place.rglob("*")):
         name = file.relative_to(place).as_posix()
-        if not file.is_file() or name.startswith("store/") or file.name in (".lock", "compare.svg", "curves.svg"):
+        if not file.is_file() or name.startswith(("store/", "edits-torn")) or file.name in NOT_COMPARED:
             continue
         content = file.read_bytes()
         if file.suffix == ".npz":
@@ -89,34 +89,34 @@ def as_lines(content: bytes, ending: str) -> list[bytes]:
 
 def timeless(value: Any) -> Any:
     if isinstance(value, dict):
-        places = ("seconds", "minutes", "data", "digest", "asked", "after", "root")
+        places = ("seconds", "minutes", "data", "digest", "asked", "after", "root", "time")
         return {key: timeless(one) for key, one in value.items() if key not in places}
     return value
 
 
 @cache
-def undisturbed(verb: str) -> tuple[dict[str, Any], int]:
-    """What the command writes when nothing happens, and in how many steps."""
+def undisturbed(verb: str) -> tuple[dict[str, Any], list[str]]:
+    """What the command writes when nothing happens, and its steps."""
     here = scratch() / f"whole {verb}"
     here.mkdir(parents=True)
     steps = Counting()
     with inside(here), steps:
         words = prepare(verb, Path())
-        steps.calls = 0
+        steps.names.clear()
         code, bad, said = run(words)
         assert code == 0, (verb, bad, said)
-        return essence(verb, Path()), steps.calls
+        return essence(verb, Path()), steps.names
 
 
 class Counting:
     """Counts the steps; at the n-th one `happens` in its place."""
 
     def __init__(self, at: int = 0, happens: Callable[..., Any] | None = None) -> None:
-        self.at, self.happens, self.calls = at, happens, 0
+        self.at, self.happens, self.names = at, happens, list[str]()
 
     def __call__(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        self.calls += 1
-        if self.happens and self.calls >= self.at:
+        self.names.append(getattr(call, "__name__", ""))
+        if self.happens and len(self.names) >= self.at:
             return self.happens(call, *arguments)
         return call(*arguments)
 
@@ -165,7 +165,7 @@ def child(here: str, words: list[str], at: int, how: str) -> None:
         contextlib.redirect_stdout(nothing),
         contextlib.redirect_stderr(nothing),
     ):
-        code = main(words)
+        code = typed(words)
     sys.exit(code)
 
 
@@ -182,6 +182,8 @@ def same(verb: str) -> Callable[[list[int]], str]:
     def check(codes: list[int]) -> str:
         if codes[-1] != 0:
             return f"it does not go on: {codes}"
+        if verb == "review" and (lost := told() - saved()):
+            return f"{lost} were told to be saved, and are not"
         whole, found = undisturbed(verb)[0], essence(verb, Path())
         other = [name for name in {**whole, **found} if whole.get(name) != found.get(name)]
         return f"{other[0]} is not the same" if other else ""
@@ -189,10 +191,21 @@ def same(verb: str) -> Callable[[list[int]], str]:
     return check
 
 
+def told() -> set[str]:
+    """Decisions that somebody was told to be saved."""
+    return set(Path("run-told").read_text().split()) if Path("run-told").exists() else set()
+
+
+def saved() -> set[str]:
+    """Those that are on disk."""
+    lines = Path("run/edits.jsonl").read_bytes().splitlines() if Path("run/edits.jsonl").exists() else []
+    return {json.loads(line)["id"] for line in lines if line.endswith(b"}")}
+
+
 def signals(here: Path, rng: np.random.Generator) -> Attempt:
     """Killed once or twice at any step, then once more without."""
     verb = list(COMMANDS)[rng.integers(len(COMMANDS))]
-    steps = undisturbed(verb)[1]
+    steps = len(undisturbed(verb)[1])
     words = prepare(verb, here)
     how = ("before", "half", "after")[rng.integers(3)]
     places = [int(rng.integers(1, steps + 1)) for _ in range(rng.integers(1, 3))]
@@ -204,7 +217,7 @@ def signals(here: Path, rng: np.random.Generator) -> Attempt:
 def disks(here: Path, rng: np.random.Generator) -> Attempt:
     """A disk that refuses from some step on, then there is room again."""
     verb = list(COMMANDS)[rng.integers(len(COMMANDS))]
-    steps = undisturbed(verb)[1]
+    steps = len(undisturbed(verb)[1])
     place, number = int(rng.integers(1, steps + 1)), ERRORS[rng.integers(len(ERRORS))]
     return disturbed(verb, here, place, number)
 
@@ -214,37 +227,40 @@ def disturbed(verb: str, here: Path, place: int, number: int) -> Attempt:
     contexts: Iterator[Any] = iter([Counting(place, full(number)), contextlib.nullcontext()])
 
     def check(codes: list[int]) -> str:
-        return f"a full disk ended with {codes[0]}" if codes[0] != 2 else same(verb)(codes)
+        left = set(undisturbed(verb)[1][place - 1 :]) - {"unlink"}  # what is whole may be followed by clearing up
+        return f"a full disk ended with {codes[0]}" if codes[0] != 2 and left else same(verb)(codes)
 
     what = f"{verb}, {errno.errorcode[number]} from step {place} on"
     return Attempt(what, [words, words], check, lambda: next(contexts))
 
 
 def every(verb: str, folder: Path, stride: int = 1, first: int = 1) -> dict[str, Any]:
-    """A kill and a full disk at every step of a command: how many there are, and which did not end well."""
+    """A kill before every step of a command, in the middle of every write, and a full disk from every step on: how many
+    there were, and which did not end well."""
     from .attempt import carry_out
 
     steps, bad = undisturbed(verb)[1], []
-    rng = np.random.default_rng(0)
-    kills = filled = 0
-    for place in range(first, steps + 1, stride):
-        for how in ("before", "half") if stride == 1 else ("half",):
+    counts = {"steps": len(steps), "kills": 0, "full": 0}
+    for place in range(first, len(steps) + 1, stride):
+        tries: dict[str, Make] = {"full": lambda here, rng, place=place: disturbed(verb, here, place, errno.ENOSPC)}
+        for how in ("half", "before")[: 2 if stride == 1 and steps[place - 1] == "write" else 1]:
+            tries[how] = lambda here, rng, place=place, how=how: killed_once(verb, here, place, how)
+        for what, make in tries.items():
+            counts["full" if what == "full" else "kills"] += 1
+            with tempfile.TemporaryDirectory(prefix="step-", dir=folder) as here:
+                verdict = carry_out(make, Path(here) / "here", np.random.default_rng(0))
+            bad += [f"{what}, step {place}: {verdict.bad}\n{verdict.said}"] if verdict.bad else []
+    return counts | {"bad": bad}
 
-            def kill(here: Path, rng: np.random.Generator, place: int = place, how: str = how) -> Attempt:
-                words = prepare(verb, here)
-                code = killed(here, words, place, how)
-                return Attempt(
-                    f"killed {how} {place}", [words], lambda codes: same(verb)(codes) if code == -9 else f"{code}"
-                )
 
-            kills += 1
-            verdict = carry_out(kill, folder / f"{verb} {place} {how}", rng)
-            bad += [f"killed {how} step {place}: {verdict.bad}"] if verdict.bad else []
-        verdict = carry_out(
-            lambda here, rng, place=place: disturbed(verb, here, place, errno.ENOSPC), folder / f"{verb} {place}", rng
-        )
-        filled += 1
-        bad += [f"ENOSPC at step {place}: {verdict.bad}"] if verdict.bad else []
-        for left in folder.glob(f"{verb} {place}*"):
-            shutil.rmtree(left, ignore_errors=True)
-    return {"steps": steps, "kills": kills, "full": filled, "bad": bad}
+def killed_once(verb: str, here: Path, place: int, how: str) -> Attempt:
+    words = prepare(verb, here)
+    code = killed(here, words, place, how)
+    lost = told() - saved() if verb == "review" else set()
+
+    def check(codes: list[int]) -> str:
+        if code != -signal.SIGKILL or lost:
+            return f"it ended with {code}; lost: {lost}"
+        return same(verb)(codes)
+
+    return Attempt(f"killed {how} step {place}", [words], check)

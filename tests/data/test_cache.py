@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from full import Full
 
+from novakind import disk
 from novakind.data.cache import Cache, content_key
 
 KEYS = [bytes([number]) * 16 for number in range(100)]
@@ -137,6 +139,36 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path, folder):
     assert read(tmp_path / folder) == {}
     assert not cache.file.exists()
     assert (tmp_path / "file").read_text() == "in the way"
+    assert "cannot be written (" in cache.unkept
+    assert cache.unkept.endswith("): free some space, or name another folder by NOVAKIND_CACHE")
+
+
+@pytest.mark.parametrize("at", range(1, 5))
+def test_a_full_disk_costs_only_what_is_not_kept(tmp_path, monkeypatch, at):
+    """A disk that is full from any step on: nothing is raised, what was kept is read, and it is said."""
+    steps = Full(at)
+    monkeypatch.setattr(disk, "act", steps)
+    cache = Cache(tmp_path / "new", WAY, 64)
+    for some in (slice(0, 50), slice(50, 100)):
+        cache.put(KEYS[some], VECTORS[some])
+    found = cache.get(KEYS)
+    cache.close()
+    assert_right(found)
+    assert len(found) == {1: 0, 2: 0, 3: 0, 4: 50}[at]
+    assert "cannot be written (No space left on device): free some space" in cache.unkept
+    monkeypatch.undo()
+    mended(tmp_path / "new")
+
+
+def test_a_database_for_reading_alone_says_so(tmp_path):
+    filled(tmp_path)
+    cache = Cache(tmp_path, WAY, 64)
+    assert cache.open is not None
+    assert cache.unkept == ""
+    cache.open.execute("PRAGMA query_only = ON")
+    cache.put([b"new" * 5], VECTORS[:1])
+    assert "cannot be written (attempt to write a readonly database)" in cache.unkept
+    cache.close()
 
 
 def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch):

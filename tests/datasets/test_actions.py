@@ -202,7 +202,7 @@ def test_what_is_missing_is_named(tmp_path):
 def test_a_cache_that_cannot_be_written_is_named(videos, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("NOVAKIND_CACHE", str(tmp_path / "file"))
-    with pytest.raises(UserError, match=r"cannot be written .*give another place"):
+    with pytest.raises(UserError, match=r"cannot be written .*: name a folder for decoded videos by NOVAKIND_CACHE$"):
         DATASETS["ucf101"].load(videos, SMALL, quiet)
 
 

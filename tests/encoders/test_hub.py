@@ -1,7 +1,9 @@
 """Published encoders: found by name, equal to transformers' own output, and nothing of theirs is run."""
 
 import copy
+import errno
 import json
+import os
 import pickle
 import re
 import socket
@@ -200,6 +202,19 @@ def test_only_known_files_are_downloaded(models, monkeypatch, tmp_path):
     origin = hub.origin("hf:google/vit")
     assert (asked["name"], origin.source, origin.name) == ("google/vit", "google/vit", "hf:google/vit")
     assert not any(pattern.endswith((".bin", ".pt", ".py", "*")) for pattern in asked["allow_patterns"])
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_cache_of_the_hub_that_cannot_be_written_is_said(monkeypatch, tmp_path, number):
+    import huggingface_hub
+
+    def refuse(name, **how):
+        raise OSError(number, os.strerror(number), str(tmp_path / "blob"))
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r"blob cannot be written \(.*\): .*name another folder by HF_HOME$"):
+        hub.origin("hf:google/vit")
 
 
 @pytest.mark.parametrize("name", ["hf:/no/such/folder", "hf:./none", "hf:~/none", "hf:a/b/c", "hf:"])

@@ -168,6 +168,29 @@ def test_a_round_that_is_not_possible_is_refused_in_a_sentence(run, tmp_path, ca
     assert "nothing left to sort" in capsys.readouterr().err
 
 
+CHANGES = {
+    "known": 99,
+    "number": "2",
+    "names": ["a", "a"],
+    "into": [1, 0, 2, 3, 4, 5, 6],
+    "named": [True],
+    "different": [[0, 99]],
+    "items": {"0": [99, "labeled", "train"]},
+    "barred": [["0", -5]],
+    "taught": [1],
+}
+
+
+@pytest.mark.parametrize("key", CHANGES)
+def test_decisions_that_were_changed_are_refused(run, tmp_path, key):
+    decisions_of(run).write(tmp_path / "decisions.json")
+    assert Decisions.read(tmp_path / "decisions.json") == decisions_of(run)
+    found = json.loads((tmp_path / "decisions.json").read_text())
+    (tmp_path / "decisions.json").write_text(json.dumps(found | {key: CHANGES[key]}))
+    with pytest.raises(UserError, match=r"decisions.json is damaged \(.*\): give --fresh"):
+        Decisions.read(tmp_path / "decisions.json")
+
+
 def test_pictures_have_a_second_round_on_the_command_line(shapes, capsys):
     quick = ["--novel", "2", "--preset", "glyphs", "--epochs", "1", "--batch", "40", "--quiet"]
     assert main(["discover", "shapes", *quick]) == 0
