@@ -52,12 +52,14 @@ def partitions(
     rows = []
     for name, chosen in known.items():
         classes, _, seed = chosen.partition(" seed ")
-        rows.append(Row(name, Source(data, known=classes, split_seed=int(seed or 0)), methods, changes or {}))
+        rows.append(
+            Row(name, Source(data, known=classes, split_seed=int(seed or 0), balance=True), methods, changes or {})
+        )
     return rows
 
 
 METHODS = {"ours": 3, "uno": 3, "supervised": 3, "oracle": 1}
-HARD = Source("mobiact", known=STEPS)
+HARD = Source("mobiact", known=STEPS, balance=True)
 LEFT_OUT = {"rotate": 0.0, "time_warp": 0.0, "slice": 1.0, "scale": 0.0, "magnitude_warp": 0.0, "jitter": 0.0}
 TABLES: dict[str, list[Row]] = {
     "mobiact": partitions(

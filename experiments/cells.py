@@ -15,6 +15,8 @@ from novakind.modality import KINDS, Kind
 from novakind.runs.folder import MOVABLE, flatten
 from novakind.settings import change
 
+# of all tables alike, recorded ones too: MobiAct and USC-HAD are balanced, given shares stand in a fixed order
+PROTOCOL = {"data.balance", "overclustering"}
 start = cache(starting)  # thousands of cells start from a few presets, and settings never change in place
 
 
@@ -56,7 +58,8 @@ class Cell:
                 source = change(source, name.removeprefix("data."), value)
             else:
                 config = change(config, name, value)
-        return source, config
+        given = config.prior not in ("uniform", "auto") and config.method == "ours"
+        return source, replace(config, overclustering=1) if given else config
 
     @property
     def kind(self) -> Kind:
@@ -67,7 +70,7 @@ class Cell:
         unchanged = Source(kind=self.kind.kind, reading=self.kind.Reading()), Config(views=self.kind.Views())
         mine, default = (flatten(plain(*pair)) for pair in (self.settings(), unchanged))
         return {"data": self.title, "set": self.at.source.data} | {
-            name: value for name, value in mine.items() if name not in MOVABLE and value != default[name]
+            name: value for name, value in mine.items() if name not in MOVABLE | PROTOCOL and value != default[name]
         }
 
     def key(self, code: str) -> str:

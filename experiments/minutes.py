@@ -73,7 +73,8 @@ def cifar10(each: int = 100) -> Task:
 def mobiact(each: int = 150) -> Task:
     """Windows of nine activities as mean, spread, extremes and spectrum of each channel."""
     kind = DATASETS["mobiact"]
-    collection = kind.load(data_root(), kind.kind.Reading(), lambda done, total: None)
+    assert kind.balanced is not None
+    collection = kind.balanced(data_root(), kind.kind.Reading(), lambda done, total: None)
     rng = np.random.default_rng(0)
     members = [np.flatnonzero(collection.truth == number) for number in range(len(collection.truth_classes))]
     chosen = np.concatenate([rng.permutation(ones)[:each] for ones in members])

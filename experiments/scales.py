@@ -78,7 +78,7 @@ ABOUT_CLIPS = "8 frames from 4 seconds, narrow networks"
 
 def activities(name: str, known: str, changes: Changes | None = None, smoke: bool = True) -> dict[str, At]:
     """Sensors: a run takes a minute or two, so every table has the same budget."""
-    source, changes = Source(name, known=known), changes or {}
+    source, changes = Source(name, known=known, balance=True), changes or {}
     quick = {
         "smoke": At(
             source, "sensors", {"epochs": 2, "data.reading.rate": 10.0, **changes}, note="10 samples per second"

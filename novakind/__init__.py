@@ -9,14 +9,16 @@ if TYPE_CHECKING:
     from novakind.app.discover import discover
     from novakind.estimator import Discoverer
     from novakind.runs.discovery import Discovery
+    from novakind.runs.recut import recut
 
 __version__ = "0.1.0"
-__all__ = ["Discoverer", "Discovery", "__version__", "discover"]
+__all__ = ["Discoverer", "Discovery", "__version__", "discover", "recut"]
 
 PLACES = {
     "Discoverer": "novakind.estimator",
     "Discovery": "novakind.runs.discovery",
     "discover": "novakind.app.discover",
+    "recut": "novakind.runs.recut",
 }
 
 

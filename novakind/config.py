@@ -96,16 +96,17 @@ class Config:
     between: str = ""
     """Limits of that number where it is not given, such as 3-20, or auto; what --novel 3-20 and --novel auto set."""
     prior: str = "uniform"
-    """How unlabeled items spread over the new categories: uniform, shares such as 1/2,1/4,1/4, or auto: as clusters at
-    the start say, uniform where there are none."""
+    """How unlabeled items spread over the new categories: uniform, shares such as 1/2,1/4,1/4, in any order, or auto:
+    found out, by clusters at the start, or where a network learns from scratch by finer outputs that merge. In uno and
+    iic auto learns them too."""
     known_share: BelowOne = 0.0
     """Share of the unlabeled items that are of known classes, if you know it."""
     mixed: Literal["", "auto", "yes", "no"] = ""
     """Whether there are any, if that share is not given: no, as in the paper; yes or auto: how many is estimated. The
     default is auto, but no in benchmarks that hide classes, and where a network learns from scratch."""
     method: str = "ours"
-    """Which method: ours (the paper's), or one to compare it with: uno, uno-direct, iic, autonovel, dtc, kcl, mcl,
-    nev, spacing, supcon, supervised, kmeans; oracle is the upper bound that knows all classes."""
+    """Which method: ours (the paper's), or one to compare it with: uno, uno-direct, iic, simgcd, autonovel, dtc, kcl,
+    mcl, nev, spacing, supcon, supervised, kmeans; oracle is the upper bound that knows all classes."""
     epochs: Annotated[int, Range(0, 1_000_000)] = 0
     """Passes over the unlabeled items; 0 chooses by the amount of data."""
     minutes: Annotated[float, Range(0, 100_000)] = 0.0
@@ -139,7 +140,8 @@ class Config:
     """Factor on the share of the epochs that a method of several stages spends before it looks for new categories."""
     overclustering: Annotated[int, Range(0, 1000)] = 0
     """How many times finer the categories of the second set of heads are in uno and iic; 0, as published: 10 for up to
-    ten new categories (CIFAR-10), else 3."""
+    ten new categories (CIFAR-10), else 3. In ours, where a network learns from scratch and shares are not uniform: how
+    many outputs for each category merge while it learns; 0: 3; 1: none, and given shares keep their order."""
     tau: Positive = 0.1
     """Temperature of the prototypes; 1 / tau is the concentration of each class."""
     steps: Literal["joint", "alternating"] = "joint"

@@ -47,7 +47,8 @@ class Card:
     reads: dict[str, Any] | None = None
     """How items are read where that encoder stays as it was, and the model sorts its vectors."""
     into: tuple[int, ...] = ()
-    """Of a round after a review: the category that each output counts for, -1 for none; () where each is its own."""
+    """The category that each output counts for, -1 for none, where outputs were merged by training or by a person; ()
+    where each is its own."""
     arrays: dict[str, Any] | None = None
     """What `Discoverer.load` gives back as it was: the "classes" and their "dtype", "features" by name."""
 
@@ -67,9 +68,9 @@ class Model(nn.Module):
         self.encoder: Any = encoder if encoder is not None else untrained(card, shape)
         self.frozen = frozen_parts(self.encoder)
         self.embed = nn.Linear(self.encoder.dim if encoder is None else width(encoder, shape), card.dim)
-        self.head = HEADS[card.head](card.dim, len(card.categories), card.tau)
+        self.head = HEADS[card.head](card.dim, len(card.into or card.categories), card.tau)
         if card.into:
-            self.head = JoinedHead(self.head, card.into)
+            self.head = JoinedHead(self.head, card.into, len(card.categories))
         self.extra = nn.ModuleDict()
         self.__dict__["front"] = None  # not a part of what is trained, averaged and checkpointed
         for weight in self.parameters():

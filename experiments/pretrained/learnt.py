@@ -23,7 +23,7 @@ class Learnt(NamedTuple):
 
 
 LEARNT = {
-    "MobiAct": Learnt("mobiact", "5", 5),
+    "MobiAct": Learnt("mobiact", "5", 5, {"balance": True}),
     "16 classes of UCF101": Learnt("ucf101", "10", 3, {"batch": 128}),
 }
 

@@ -88,6 +88,14 @@ class ReportOptions:
 
 
 @dataclass(frozen=True)
+class RecutOptions:
+    """Have more or fewer new categories without training again, by another cut of a run's merge tree."""
+
+    novel: Annotated[int, Range(0, 100_000)] = 0
+    """How many."""
+
+
+@dataclass(frozen=True)
 class ReviewOptions:
     """Look at a run in the browser: name, merge, split and correct its categories."""
 

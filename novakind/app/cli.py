@@ -1,4 +1,4 @@
-"""The verbs: demo, discover, compare, search, predict, report, review, export, data."""
+"""The verbs: demo, discover, compare, search, predict, report, recut, review, export, data."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from novakind.app.asked import (
     DiscoverOptions,
     ExportOptions,
     PredictOptions,
+    RecutOptions,
     ReportOptions,
     ReviewOptions,
     SearchOptions,
@@ -38,6 +39,7 @@ from novakind.results.review.serve import serve
 from novakind.results.watch import watch_items
 from novakind.runs.complete import complete
 from novakind.runs.discovery import Discovery
+from novakind.runs.recut import recut
 from novakind.runs.rounds import next_folder, said
 from novakind.settings import Setting, settings_of
 from novakind.training.distributed import is_first, joined, launched
@@ -148,6 +150,15 @@ def report(plain: list[str], words: Words) -> None:
     print(draw_again(Path(plain[0])))
 
 
+def recut_run(plain: list[str], words: Words) -> None:
+    options: RecutOptions = build(RecutOptions, words.options)
+    if not options.novel:
+        raise UserError("recut needs a number of new categories: give --novel 7")
+    print(recut(plain[0], options.novel).table())
+    run = shlex.quote(plain[0])
+    print(f"look at it: novakind review {run}, where it can be undone; novakind report {run} draws the page again")
+
+
 def review(plain: list[str], words: Words) -> None:
     options: ReviewOptions = build(ReviewOptions, words.options)
     serve(Path(plain[0]), options.host, options.port, options.open)
@@ -174,6 +185,7 @@ VERBS = {
     "search": Verb(SearchOptions, "DATA", search, is_training=True),
     "predict": Verb(PredictOptions, "RUN ITEM...", predict),
     "report": Verb(ReportOptions, "RUN", report),
+    "recut": Verb(RecutOptions, "RUN", recut_run),
     "review": Verb(ReviewOptions, "RUN", review),
     "export": Verb(ExportOptions, "RUN", export_run),
     "data": Verb(DataOptions, "NAME", data),

@@ -41,6 +41,9 @@ class Source:
     others become the novel ones."""
     impose: str = ""
     """Benchmark: leave out unlabeled items until the novel classes have these shares, e.g. 1/2,1/4,1/4."""
+    balance: bool = False
+    """Benchmark, mobiact and usc-had: at most so many windows of one person's activity, so that classes are alike in
+    size, as in the tables here; it looks at the true classes, which nobody can who is still to discover them."""
     labeled: PositiveShare = 1.0
     """Benchmark: this share of the training items of each known class keeps its label; the rest joins the unlabeled
     ones."""

@@ -83,8 +83,15 @@ def gather_items(source: Source, store: Path, val: float, watch: Watch) -> tuple
     source = placed(source)
     origin = origin_of(source.published["name"]) if source.published.get("name") else None
     by_name = is_named(source.data, source.root)
-    if by_name:
-        collection = DATASETS[source.data].load(source.root, source.reading, watch)
+    named = DATASETS[source.data] if by_name else None
+    if source.balance and not (named and named.balanced):
+        raise UserError(
+            f"--balance is a protocol of {' and '.join(name for name, one in DATASETS.items() if one.balanced)}, "
+            f"and {source.data} is neither: leave it out"
+        )
+    if named:
+        load_named = named.balanced if source.balance and named.balanced else named.load
+        collection = load_named(source.root, source.reading, watch)
     else:
         collection = load(Path(source.data), store, source.reading, watch, KINDS[source.kind], origin)
     if type(collection.modality) is not KINDS[source.kind]:  # arrays show what they are

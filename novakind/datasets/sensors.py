@@ -46,7 +46,7 @@ FALLS = (
     *("FallingForw", "FallingRight", "FallingBack", "HittingObstacle", "FallingWithPS", "FallingBackSC"),
     *("Syncope", "FallingLeft"),
 )
-CUTTING = SeriesReading(window="5s", hop="0.2s", rate=25.0)
+CUTTING = SeriesReading(window="5s", hop="1s", rate=25.0)
 
 
 class Trial(NamedTuple):
@@ -72,13 +72,15 @@ class Published:
     """At most so many windows of one person's activity, spread evenly over the recordings; 0: all of them."""
 
 
-def mobiact(root: Path, reading: SeriesReading, watch: Watch = quiet) -> Collection:
+def mobiact(root: Path, reading: SeriesReading, watch: Watch = quiet, balance: bool = False) -> Collection:
     """MobiAct's nine activities of daily living; a phone in a trouser pocket, 50 people, gravity included.
 
-    Sitting down and stepping into a car are over within six seconds: windows of five hold most of it, and people stand
-    and walk for a minute, so that without a limit those two would be ten times as frequent as the others.
+    Sitting down and stepping into a car are over within six seconds, and people stand and walk for a minute: those are
+    ten times as frequent. `balance` limits them to 24 windows of a person's activity, 0.2 s apart: a protocol for
+    benchmarks, as only who knows the activities can do so.
     """
-    published = Published("mobiact", tuple(MOBIACT.values()), AXES, "m/s²", CUTTING, each=24)
+    cutting, each = (replace(CUTTING, hop="0.2s"), 24) if balance else (CUTTING, 0)
+    published = Published("mobiact", tuple(MOBIACT.values()), AXES, "m/s²", cutting, each)
     places: list[tuple[Path, Callable[[Path], Iterator[Trial]]]] = [
         (root / "mobiact" / "mobiact_acc_50hz.npz", partial(trial_file, activities=len(MOBIACT))),
         *((root / folder / "Annotated Data", annotated_csv) for folder in ("mobiact", "MobiAct_Dataset_v2.0")),
@@ -86,14 +88,16 @@ def mobiact(root: Path, reading: SeriesReading, watch: Watch = quiet) -> Collect
     return collect(published, places, reading)
 
 
-def usc_had(root: Path, reading: SeriesReading, watch: Watch = quiet) -> Collection:
-    """USC-HAD: twelve activities, 14 people with accelerometer and gyroscope at the hip."""
+def usc_had(root: Path, reading: SeriesReading, watch: Watch = quiet, balance: bool = False) -> Collection:
+    """USC-HAD: twelve activities, 14 people with accelerometer and gyroscope at the hip; `balance` takes at most 60
+    windows of a person's activity, 0.5 s apart."""
     channels = tuple(f"{sensor} {axis}" for sensor in ("acceleration", "turn") for axis in AXES)
     places: list[tuple[Path, Callable[[Path], Iterator[Trial]]]] = [
         (root / "usc-had" / "usc_had_acc_gyro_50hz.npz", partial(trial_file, activities=len(USC_HAD))),
         *((root / folder, subject_folders) for folder in ("USC-HAD", "usc-had")),
     ]
-    published = Published("usc-had", USC_HAD, channels, "g, °/s", replace(CUTTING, hop="0.5s"), each=60)
+    cutting, each = (replace(CUTTING, hop="0.5s"), 60) if balance else (CUTTING, 0)
+    published = Published("usc-had", USC_HAD, channels, "g, °/s", cutting, each)
     return collect(published, places, reading)
 
 
@@ -268,6 +272,7 @@ def variable(file: Path, name: str) -> Any:
         raise UserError(f"{file} cannot be read ({error}): put the official file there again") from None
 
 
+BALANCED = {"mobiact": partial(mobiact, balance=True), "usc-had": partial(usc_had, balance=True)}
 SENSORS: dict[str, Callable[[Path, SeriesReading, Watch], Collection]] = {
     "mobiact": mobiact,
     "usc-had": usc_had,

@@ -15,6 +15,7 @@ from novakind.methods.nev import NEV
 from novakind.methods.oracle import Oracle
 from novakind.methods.ours import Ours
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
+from novakind.methods.simgcd import SimGCD
 from novakind.methods.spacing import Spacing
 from novakind.methods.supcon import SupCon
 from novakind.methods.supervised import Supervised
@@ -27,6 +28,7 @@ METHODS = {
     "uno": UNO,
     "uno-direct": DirectUNO,
     "iic": IIC,
+    "simgcd": SimGCD,
     "nev": NEV,
     "supcon": SupCon,
     "kmeans": Kmeans,

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from novakind.config import Config
+from novakind.methods.finer import FinerHead, is_finer, new_finer, settle
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.methods.start import place, place_again
 from novakind.model import Model
@@ -69,6 +70,7 @@ class Ours(Method):
         self.prior, self.known = prior, prior.known
         self.mean = prior.mean()
         self.follows = self.clustered and config.prior == "auto"
+        self.config, self.finer = config, is_finer(config)
         self.adapted: dict[str, float] = {}
 
     def stages(self, epochs: int) -> tuple[Stage, ...]:
@@ -80,8 +82,10 @@ class Ours(Method):
         self.mean = self.mean.to(model.device)
         if self.follows and "shares" not in model.extra:
             model.extra["shares"] = Shares(self.prior.mean()).to(model.device)
+        if self.finer:
+            model.head = new_finer(model.card, self.config, self.prior).to(model.device)
         if self.heads > 1:
-            model.extra["siblings"] = Siblings([new_head(model) for _ in range(self.heads - 1)]).to(model.device)
+            model.extra["siblings"] = Siblings([self.new_head(model) for _ in range(self.heads - 1)]).to(model.device)
 
     def before_epoch(
         self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
@@ -99,26 +103,42 @@ class Ours(Method):
 
     def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
         if "siblings" not in model.extra:
-            return self.terms(model(batch.x), batch)
+            embedding = model.embedding(batch.x)
+            return self.terms(*self.answers(model.head, embedding, batch), batch)
         siblings, features = siblings_of(model), model.encoder(batch.x)
+        if self.finer:
+            return self.loss_of_each(model, siblings, features, batch)
         answers = [model.head(model.embed(features)), *(head(features) for head in siblings.heads)]
-        found = torch.vmap(lambda logp: self.terms(logp, batch))(torch.stack(answers))  # all heads in one go
+        found = torch.vmap(lambda logp: self.terms(logp, self.mean, batch))(torch.stack(answers))  # all heads in one go
         siblings.loss += sum(found.values(), torch.zeros_like(siblings.loss)).detach()
         return {name: values.mean() for name, values in found.items()}
 
-    def terms(self, logp: Tensor, batch: Batch) -> dict[str, Tensor]:
+    def loss_of_each(self, model: Model, siblings: Siblings, features: Tensor, batch: Batch) -> dict[str, Tensor]:
+        """The same head by head, as each merges its own outputs."""
+        pairs = [(model.head, model.embed(features)), *((pair[1], pair[0](features)) for pair in siblings.heads)]
+        found = [self.terms(*self.answers(head, embedding, batch), batch) for head, embedding in pairs]
+        siblings.loss += torch.stack([torch.stack(list(terms.values())).sum() for terms in found]).detach()
+        return {name: torch.stack([terms[name] for terms in found]).mean() for name in found[0]}
+
+    def answers(self, head: nn.Module, embedding: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """What a head says of the items, and how the unlabeled ones must spread over that."""
+        if not isinstance(head, FinerHead):
+            return head(embedding), self.mean
+        return head.learn(embedding, batch)
+
+    def terms(self, logp: Tensor, mean: Tensor, batch: Batch) -> dict[str, Tensor]:
         """The weighted terms of one head's answers."""
         labeled, first, second = batch.split(logp)
         terms: dict[str, Tensor] = {}
         if len(labeled) and self.objective.ce:
             terms["ce"] = self.objective.ce * losses.cross_entropy(labeled, batch.labels, self.objective.smoothing)
         if len(first):
-            terms |= self.unlabeled_terms(first, second, batch.progress)
+            terms |= self.unlabeled_terms(first, second, mean, batch.progress)
         if batch.barred is not None:
             terms["kept_out"] = losses.kept_out(torch.cat([first, second]), batch.barred.repeat(2, 1))
         return terms
 
-    def unlabeled_terms(self, first: Tensor, second: Tensor, progress: float) -> dict[str, Tensor]:
+    def unlabeled_terms(self, first: Tensor, second: Tensor, mean: Tensor, progress: float) -> dict[str, Tensor]:
         """Every term with a weight above 0; the batch statistics are over both views together."""
         o, both = self.objective, torch.cat([first, second])
         recipe: dict[str, tuple[float, Callable[[], Tensor]]] = {
@@ -131,10 +151,10 @@ class Ours(Method):
                 o.swapped_sharpened,
                 lambda: losses.swapped_sharpened(first, second, self.target_sharpness(progress)),
             ),
-            "kl": (o.kl, lambda: losses.mean_kl(both, self.mean)),
-            "kl_one_sided": (o.kl_one_sided, lambda: losses.mean_kl_one_sided(both, self.mean)),
-            "var": (o.var, lambda: losses.covariance_norm(both, multinoulli(self.mean))),
-            "var_diagonal": (o.var_diagonal, lambda: losses.variance_diagonal(both, self.mean, self.known)),
+            "kl": (o.kl, lambda: losses.mean_kl(both, mean)),
+            "kl_one_sided": (o.kl_one_sided, lambda: losses.mean_kl_one_sided(both, mean)),
+            "var": (o.var, lambda: losses.covariance_norm(both, multinoulli(mean))),
+            "var_diagonal": (o.var_diagonal, lambda: losses.variance_diagonal(both, mean, self.known)),
             "novel_entropy": (o.novel_entropy, lambda: losses.novel_entropy(both, self.known, o.novel_temperature)),
             "novel_mass": (0.0 if self.prior.mixed else o.novel_mass, lambda: losses.novel_mass(both, self.known)),
         }
@@ -151,6 +171,9 @@ class Ours(Method):
         done = min(1.0, progress / o.soft_start) if o.soft_start else 1.0
         return 1 + (o.target_sharpness - 1) * done
 
+    def noted(self, model: Model) -> dict[str, float]:
+        return model.head.noted() if isinstance(model.head, FinerHead) else {}
+
     def adopt(self, average: Model, model: Model) -> None:
         if "siblings" in model.extra:
             siblings_of(average).loss.copy_(siblings_of(model).loss)
@@ -160,13 +183,15 @@ class Ours(Method):
             chosen = siblings_of(model).heads[best - 1]
             model.embed.load_state_dict(chosen[0].state_dict())
             model.head.load_state_dict(chosen[1].state_dict())
+        if self.finer:
+            settle(model)
 
-
-def new_head(model: Model) -> nn.Sequential:
-    card = model.card
-    return nn.Sequential(
-        nn.Linear(model.embed.in_features, card.dim), HEADS[card.head](card.dim, len(card.categories), card.tau)
-    )
+    def new_head(self, model: Model) -> nn.Sequential:
+        card = model.card
+        head = HEADS[card.head](card.dim, len(card.categories), card.tau)
+        if self.finer:
+            head = new_finer(card, self.config, self.prior)
+        return nn.Sequential(nn.Linear(model.embed.in_features, card.dim), head)
 
 
 def shares_of(model: Model) -> Shares:

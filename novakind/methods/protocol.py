@@ -101,6 +101,10 @@ class Method(Protocol):
         """The weighted terms; their sum is minimised, and each is logged under its name."""
         ...
 
+    def noted(self, model: Model) -> dict[str, float]:
+        """What it has learnt beside weights, such as shares: logged after each epoch."""
+        return {}
+
     def adopt(self, average: Model, model: Model) -> None:
         """Copy into the average of the weights, when training is over, what is no weight and must not be averaged.
 

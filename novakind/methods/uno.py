@@ -11,7 +11,9 @@ The authors': the objective, Sinkhorn's eps and iterations, four heads and four 
 commands, 10 times for CIFAR-10 and 3 times where there are many classes (--overclustering). Ours: encoder, optimiser,
 schedule and views are those of all methods here: labeled items have one view, not two, and there are no small crops.
 Projections start from the embedding, not the encoder's output, and have 512 hidden units instead of 2048, for CPUs.
-Prototypes are normalised where they are used, not after each step.
+Prototypes are normalised where they are used, not after each step. With --prior auto the shares of Sinkhorn's
+assignment are learnt, as BYOP has it (Yang et al., 2023): equal for a fifth of the stage, then the running mean of how
+many items each category is the answer for, no share below a fifth of an equal one. The finer heads keep equal shares.
 
 The first stage is part of the published recipe. It does harm where there are few known classes: features learnt from
 five digits alone have lost what distinguishes the other five. So a fair comparison also runs `uno-direct`, without it.
@@ -36,6 +38,7 @@ from novakind.objective.heads import MLPHead
 from novakind.objective.prior import Prior
 
 Cosines = Float[Tensor, "batch classes"]
+BEGIN, MEMORY, FLOOR = 0.2, 0.99, 0.2  # of learnt shares
 FEW = 10  # novel classes; up to so many, the finer heads have ten categories for each, as published for CIFAR-10
 
 
@@ -43,13 +46,15 @@ class Rivals(nn.Module):
     """The heads that compete with `model.head`, and the loss in this epoch of each head that may be kept."""
 
     loss: Tensor
+    shares: Tensor
     others: Any  # a list of modules loses their type
     finer: Any
 
-    def __init__(self, others: list[MLPHead], finer: list[MLPHead]) -> None:
+    def __init__(self, others: list[MLPHead], finer: list[MLPHead], novel: int) -> None:
         super().__init__()
         self.others, self.finer = nn.ModuleList(others), nn.ModuleList(finer)
         self.register_buffer("loss", torch.zeros(1 + len(others)))
+        self.register_buffer("shares", torch.full((1 + len(others), novel), 1 / novel))
 
 
 class UNO(Method):
@@ -62,6 +67,7 @@ class UNO(Method):
 
     def __init__(self, config: Config, prior: Prior) -> None:
         self.tau, self.known, self.novel = config.tau, prior.known, len(prior.novel)
+        self.learns = config.prior == "auto"
         self.first = min(0.9, self.supervised * config.pretraining)
         self.overclustering = config.overclustering or (10 if self.novel <= FEW else 3)
 
@@ -77,7 +83,7 @@ class UNO(Method):
         if stage.name == "discover":
             others = [self.new_head(model, self.novel) for _ in range(self.heads - 1)]
             finer = [self.new_head(model, self.overclustering * self.novel) for _ in range(self.heads)]
-            model.extra["rivals"] = Rivals(others, finer).to(model.device)
+            model.extra["rivals"] = Rivals(others, finer, self.novel).to(model.device)
 
     def new_head(self, model: Model, novel: int) -> MLPHead:
         return MLPHead(model.card.dim, self.known + novel, self.tau)
@@ -98,25 +104,39 @@ class UNO(Method):
             [torch.cat([known, head.sort(embedding)[:, self.known :]], 1) for head in heads]
             for heads in ([head_of(model), *rivals.others], rivals.finer)
         )
-        unified, over = (torch.stack([self.unified(each, batch) for each in group]) for group in (joined, finer))
+        shares = [self.learnt(each, row, batch) for each, row in zip(joined, rivals.shares, strict=True)]
+        unified = torch.stack([self.unified(each, batch, row) for each, row in zip(joined, shares, strict=True)])
+        over = torch.stack([self.unified(each, batch) for each in finer])
         rivals.loss += unified.detach()
         return {"unified": unified.mean() / 2, "overclustering": over.mean() / 2} | self.constraints(joined, batch)
 
-    def unified(self, cosines: Cosines, batch: Batch) -> Float[Tensor, ""]:
+    @torch.no_grad()
+    def learnt(self, cosines: Cosines, shares: Float[Tensor, " novel"], batch: Batch) -> Float[Tensor, " novel"] | None:
+        """Move the shares to how often each novel category is the answer; None stands for equal ones."""
+        if not self.learns or batch.progress < BEGIN or not len(batch.items):
+            return None
+        answers = cosines[len(batch.labels) :, self.known :].argmax(1)
+        counted = mean(torch.nn.functional.one_hot(answers, self.novel).to(shares.dtype))
+        shares.mul_(MEMORY).add_(counted, alpha=1 - MEMORY)
+        held = shares.clamp(min=FLOOR / self.novel)
+        return held / held.sum()
+
+    def unified(self, cosines: Cosines, batch: Batch, shares: Tensor | None = None) -> Float[Tensor, ""]:
         """Mean over the batch's items of the cross-entropy with their targets; two views count half each."""
         logp = torch.log_softmax(cosines / self.tau, 1)
-        labeled, first, second = batch.split(-(self.targets(cosines, batch) * logp).sum(1))
+        labeled, first, second = batch.split(-(self.targets(cosines, batch, shares) * logp).sum(1))
         return mean(torch.cat([labeled, (first + second) / 2]))
 
     @torch.no_grad()
-    def targets(self, cosines: Cosines, batch: Batch) -> Cosines:
+    def targets(self, cosines: Cosines, batch: Batch, shares: Tensor | None = None) -> Cosines:
         """Labeled items: their class, nothing novel. Views: how Sinkhorn sorts the other view, nothing known."""
         targets = torch.zeros_like(cosines)
         labeled, first, second = batch.split(targets)  # parts of the same memory
         labeled.scatter_(1, batch.labels[:, None], 1.0)
         if len(first):
             _, *views = batch.split(cosines[:, self.known :])
-            second[:, self.known :], first[:, self.known :] = (sinkhorn(v, self.eps, self.iterations) for v in views)
+            sorted_by = (sinkhorn(view, self.eps, self.iterations, shares) for view in views)
+            second[:, self.known :], first[:, self.known :] = sorted_by
         return targets
 
     def constraints(self, joined: list[Cosines], batch: Batch) -> dict[str, Tensor]:

@@ -41,6 +41,19 @@ class PrototypeHead(nn.Module):
         return torch.log_softmax(cosine / self.tau, 1)
 
 
+class CosineHead(nn.Module):
+    """As the prototypes, but learnt: softmax over cosine / tau with a direction of each class."""
+
+    def __init__(self, dim: int, classes: int, tau: float = 0.1) -> None:
+        super().__init__()
+        self.tau = tau
+        self.directions = nn.Linear(dim, classes, bias=False)
+
+    def forward(self, embedding: Embedding) -> LogProbs:
+        cosine = F.normalize(embedding, dim=1) @ F.normalize(self.directions.weight, dim=1).T
+        return torch.log_softmax(cosine / self.tau, 1)
+
+
 class CentroidHead(nn.Module):
     """Softmax over minus the squared distance to each class's centre: what k-means on embeddings amounts to.
 
@@ -114,13 +127,14 @@ class JoinedHead(nn.Module):
 
     nothing = -100.0  # of a logarithm: no number is as small, and sums stay finite
 
-    def __init__(self, inner: nn.Module, into: tuple[int, ...]) -> None:
+    def __init__(self, inner: nn.Module, into: tuple[int, ...], classes: int) -> None:
         super().__init__()
-        self.inner, self.into = inner, into
+        self.inner, self.into, self.classes = inner, into, classes
+        self.tree: list[tuple[int, int, float, float]] = []  # how outputs merged in training, and would go on to
 
     def forward(self, embedding: Embedding) -> LogProbs:
         logp = self.inner(embedding)
-        members = [[one for one, to in enumerate(self.into) if to == number] for number in range(len(self.into))]
+        members = [[one for one, to in enumerate(self.into) if to == number] for number in range(self.classes)]
         none = torch.full_like(logp[:, 0], self.nothing)
         columns = [torch.logsumexp(logp[:, ones], 1) if ones else none for ones in members]
         return torch.log_softmax(torch.stack(columns, 1), 1)
@@ -129,6 +143,7 @@ class JoinedHead(nn.Module):
 HEADS = {
     "linear": LinearHead,
     "prototype": PrototypeHead,
+    "cosine": CosineHead,
     "centroid": CentroidHead,
     "direction": DirectionHead,
     "mlp": MLPHead,

@@ -65,9 +65,14 @@ class Estimate:
     """Items of the clusters that the tree begins with."""
     doubt: str = ""
     """Why the number cannot be known."""
+    rows: Labels | None = None
+    """Of the rows that were given, those that the tree is made of."""
+    leaves: Labels | None = None
+    """The cluster of each of them."""
 
     def plain(self) -> dict[str, Any]:
-        return asdict(self) | {"chances": {str(number): round(chance, 4) for number, chance in self.chances.items()}}
+        told = {name: value for name, value in asdict(self).items() if name not in ("rows", "leaves")}
+        return told | {"chances": {str(number): round(chance, 4) for number, chance in self.chances.items()}}
 
 
 class Curve(NamedTuple):
@@ -105,7 +110,7 @@ def estimate(
     best, usual = int(belief.argmax()), math.exp(float((belief * wrong).sum() / belief.sum()))
     low, high = (int(np.clip(end, *limits)) for end in (min(low, (number + 0.5) // usual), max(high, number * usual)))
     checked = tuple(Probe(hidden, int(curve.numbers[best])) for hidden, curve in probes)
-    sizes, tree = merge_tree(space.rows[novel], space.spread, max(number, min(2 * high, 40)))
+    sizes, tree, leaves = merge_tree(space.rows[novel], space.spread, max(number, min(2 * high, 40)))
     groups = cut(len(sizes), tree, number)
     shares = np.sort(np.bincount(groups, weights=sizes))[::-1] / sum(sizes)
     known = share or float(inside.mean()) if len(free) else 0.0
@@ -120,6 +125,8 @@ def estimate(
         tree,
         sizes,
         doubts(len(novel), low, high, checked, spies.right),
+        some[novel],
+        leaves,
     )
 
 

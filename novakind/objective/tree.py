@@ -23,8 +23,10 @@ class Merge(NamedTuple):
     items: int
 
 
-def merge_tree(rows: Rows, spread: Float[np.ndarray, " dim"], leaves: int) -> tuple[tuple[int, ...], tuple[Merge, ...]]:
-    """From about so many clusters down to one, by ever coarser grains: their sizes, and the merges.
+def merge_tree(
+    rows: Rows, spread: Float[np.ndarray, " dim"], leaves: int
+) -> tuple[tuple[int, ...], tuple[Merge, ...], Int[np.ndarray, " items"]]:
+    """From about so many clusters down to one, by ever coarser grains: their sizes, the merges, and whose is each row.
 
     Clusters are numbered from 0, and each merge makes the next number, as scipy's linkage does.
     """
@@ -48,7 +50,7 @@ def merge_tree(rows: Rows, spread: Float[np.ndarray, " dim"], leaves: int) -> tu
                 held[len(sizes) + len(merges)] = held[first] + held[second]
                 names[into] = len(sizes) + len(merges)
                 merges.append(Merge(first, second, round(float(grain), 3), held[names[into]]))
-    return sizes, tuple(merges)
+    return sizes, tuple(merges), np.searchsorted(roots, places[begin])[small]
 
 
 def cut(leaves: int, tree: Sequence[Merge], number: int) -> Labels:

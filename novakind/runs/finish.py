@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 
 from novakind import __version__
@@ -64,6 +65,7 @@ def finish(
         "skipped": len(collection.skipped),
         "version": __version__,
         "estimate": estimate.plain() if estimate else None,
+        "merging": {"tree": model.head.tree} if isinstance(model.head, JoinedHead) and model.head.tree else None,
     }
     free = split.train[(collection.labels[split.train] < 0) & (collection.truth[split.train] >= 0)]
     if estimate and len(free):
@@ -76,10 +78,27 @@ def finish(
         ["path", "split", "label", "truth", "id", "category", "probability"],
         prediction_rows(collection, splits, model, logp, best),
     )
-    run.write_arrays("embeddings.npz", embedding=embedding, logp=logp)
+    leaves = leaves_of(model, embedding, split, estimate)
+    arrays = {} if leaves is None else {"leaves": leaves[:, None].astype(np.float32)}
+    run.write_arrays("embeddings.npz", embedding=embedding, logp=logp, **arrays)
     run.write_csv("skipped.csv", ["path", "reason"], collection.skipped)
     run.write_json("results.json", results)
     return results
+
+
+def leaves_of(
+    model: Model, embedding: Float[np.ndarray, "items dim"], split: Split, estimate: Estimate | None
+) -> Int[np.ndarray, " items"] | None:
+    """The leaf of the run's merge tree that each item is in, -1 for none: an output, or a cluster that was counted."""
+    if isinstance(model.head, JoinedHead) and model.head.tree:
+        with torch.inference_mode():
+            outputs = model.head.inner(torch.from_numpy(embedding).to(model.device))[:, model.card.known :]
+        return outputs.argmax(1).cpu().numpy()
+    if estimate is None or estimate.rows is None or estimate.leaves is None:
+        return None
+    leaves = np.full(len(embedding), -1)
+    leaves[split.train[estimate.rows]] = estimate.leaves
+    return leaves
 
 
 def open_scores(truth: Labels, predicted: Labels, known: int, estimate: Estimate) -> dict[str, float]:

@@ -47,6 +47,8 @@ MAYBE: dict[str, Any] = {
     "skipped": Count,
     "version": str,
     "round": dict[str, Any],
+    "estimate": dict[str, Any] | None,
+    "merging": dict[str, Any] | None,
 }
 LINE: dict[str, Any] = {"epoch": Epochs, "seconds": Seconds, "stage": str, "warning": str}
 STATE: dict[str, Any] = {
@@ -175,6 +177,15 @@ def read_rows(file: Path) -> list[dict[str, str]]:
             raise damaged(file, f"row {number} has another number of cells than the header", AGAIN)
     check(file, "" if rows else "it holds no row", AGAIN)
     return rows
+
+
+def read_leaves(run: Path, items: int) -> np.ndarray:
+    """The leaf of the merge tree that each item is in, -1 for none, from embeddings.npz."""
+    file = run / "embeddings.npz"
+    (leaves,) = read_arrays(file, ("leaves",))
+    if leaves.shape != (items, 1) or not np.isfinite(leaves).all():
+        raise damaged(file, f"leaves of shape {leaves.shape} for {items} items", AGAIN)
+    return leaves[:, 0].astype(np.int64)
 
 
 def read_arrays(file: Path, names: tuple[str, ...]) -> list[np.ndarray]:

@@ -164,8 +164,18 @@ def carried_over(collection: Collection, earlier: Model, after: Path) -> Model:
     assert isinstance(model.head, JoinedHead)
     had = len(earlier.card.categories)
     fresh = {number: new_direction(number, collection, after) for number in range(had, len(decided.names))}
-    copy_rows(model.head.inner, inner, had, {number: row for number, row in fresh.items() if row is not None})
+    merged = earlier.card.into if len(earlier.card.into) > had else ()  # by training: outputs are finer than categories
+    rows = [merged.index(number) if merged else number for number in range(had)]
+    fresh |= {number: middle(number, after) for number in range(had) if merged.count(number) > 1}
+    copy_rows(model.head.inner, inner, rows, {number: row for number, row in fresh.items() if row is not None})
     return model
+
+
+def middle(number: int, after: Path) -> Float[np.ndarray, " dim"] | None:
+    """The direction of the items of a category that several outputs of the earlier model told; None without any."""
+    found = Discovery.result(after)
+    members = found.embedding[found.category == number]
+    return members.mean(0) if len(members) else None
 
 
 def new_direction(number: int, collection: Collection, after: Path) -> Float[np.ndarray, " dim"] | None:
@@ -186,15 +196,15 @@ def new_direction(number: int, collection: Collection, after: Path) -> Float[np.
 
 
 @torch.no_grad()
-def copy_rows(head: nn.Module, earlier: nn.Module, count: int, fresh: dict[int, np.ndarray]) -> None:
-    """The first `count` outputs as they were, and `fresh` directions for others."""
+def copy_rows(head: nn.Module, earlier: nn.Module, rows: list[int], fresh: dict[int, np.ndarray]) -> None:
+    """The first outputs as those `rows` of the earlier head were, and `fresh` directions for others."""
     if type(head) is not type(earlier):
         raise UserError("the head of the earlier run is of another kind: leave --head out")
     mine, old = head.state_dict(), earlier.state_dict()
     for name, tensor in mine.items():
-        tensor[:count] = old[name]
+        tensor[: len(rows)] = old[name][rows]
     matrix = head.prototypes if isinstance(head, PrototypeHead) else next(iter(head.parameters()))
-    length = matrix[:count].norm(dim=1).mean()
+    length = matrix[: len(rows)].norm(dim=1).mean()
     for number, direction in fresh.items():
         matrix[number] = normalize(torch.from_numpy(direction.astype(np.float32)), dim=0) * length
 

@@ -29,6 +29,7 @@ def watch(
     if len(probs):
         line["novel_confidence/val"] = float(probs.max(1).mean())
         line["novel_share/val"] = float((probs.argmax(1) >= prior.known).mean())
+    line |= method.noted(model)
     return line, diagnose(logp[unlabeled], prior, method.weighable)
 
 

@@ -10,8 +10,10 @@ import scipy.io
 
 from novakind.app.cli import main
 from novakind.data.files import quiet
+from novakind.data.source import Source
 from novakind.data.split import hide, part, subset
 from novakind.datasets import DATASETS
+from novakind.datasets.gather import gather
 from novakind.datasets.sensors import DAILY, FALLS, MOBIACT, USC_HAD
 from novakind.errors import UserError
 from novakind.modality.series import SeriesReading
@@ -60,15 +62,24 @@ def test_mobiact_is_its_nine_daily_activities(trial_files):
 
 
 def test_nobody_outweighs_the_others(trial_files):
-    """Twelve seconds hold 36 windows of 5 s, 0.2 s apart, of which 24 are taken, evenly."""
-    whole = DATASETS["mobiact"].load(trial_files, SeriesReading(), quiet)
+    """Twelve seconds hold 36 windows of 5 s, 0.2 s apart, of which 24 are taken, evenly, where a benchmark asks."""
+    balanced = DATASETS["mobiact"].balanced
+    whole = balanced(trial_files, SeriesReading(), quiet)
     assert whole.modality.shape == (3, 125)
     assert len(whole) == 9 * 6 * 24
-    finer = DATASETS["mobiact"].load(trial_files, SeriesReading(window="4s", hop="100ms"), quiet)
+    finer = balanced(trial_files, SeriesReading(window="4s", hop="100ms"), quiet)
     assert len(finer) == 9 * 6 * 24
     starts = [float(path.split("@")[1][:-1]) for path in finer.paths[:24]]
     assert (starts[0], starts[-1]) == (0.0, 8.0)
     assert max(np.diff(starts)) < 0.45
+
+
+def test_recordings_are_as_long_as_they_are_unless_a_benchmark_balances_them(trial_files, tmp_path):
+    plain, even = (Source("mobiact", known="5", data_root=str(trial_files), balance=one) for one in (False, True))
+    assert len(gather(plain, tmp_path, 0.1, quiet)[0]) == 9 * 6 * 8  # 12 s: a window of 5 s each second
+    assert len(gather(even, tmp_path, 0.1, quiet)[0]) == 9 * 6 * 24
+    with pytest.raises(UserError, match=r"--balance is a protocol of mobiact and usc-had, and digits is neither"):
+        gather(Source("digits", known="5", balance=True), tmp_path, 0.1, quiet)
 
 
 def test_usc_had_has_two_sensors(trial_files):

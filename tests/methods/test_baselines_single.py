@@ -29,7 +29,7 @@ from novakind.runs.finish import finish
 from novakind.runs.folder import Run
 from novakind.training.loop import fit
 
-LEARNING = ["uno", "iic", "nev", "supcon"]
+LEARNING = ["uno", "iic", "nev", "supcon", "simgcd"]
 
 
 # --- NEV
@@ -192,7 +192,8 @@ def narrow(monkeypatch):
 
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize(
-    ("method", "least"), [("uno", 0.95), ("iic", 0.95), ("nev", 0.6), ("supcon", 0.6), ("kmeans", 0.95)]
+    ("method", "least"),
+    [("uno", 0.95), ("iic", 0.95), ("nev", 0.6), ("supcon", 0.6), ("kmeans", 0.95)],
 )
 def test_from_data_to_a_saved_model(tmp_path, method, least):
     collection = blobs(items=480)

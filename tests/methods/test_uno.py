@@ -240,3 +240,24 @@ def test_iic_is_uno_with_two_terms():
 @pytest.mark.parametrize(("asked", "novel", "times"), [(0, 5, 10), (0, 10, 10), (0, 20, 3), (4, 5, 4)])
 def test_overclustering_is_as_published_unless_asked_for(asked, novel, times):
     assert UNO(Config(overclustering=asked), Prior.uniform(2, novel)).overclustering == times
+
+
+def test_sinkhorn_with_given_shares():
+    scores, shares = torch.randn(60, 3, dtype=torch.float64), torch.tensor([0.6, 0.3, 0.1], dtype=torch.float64)
+    found = sinkhorn(scores, 0.5, 200, shares)
+    torch.testing.assert_close(found.mean(0), shares)
+    torch.testing.assert_close(found.sum(1), torch.ones(60, dtype=torch.float64))
+
+
+def test_shares_are_learnt_where_they_are_not_given():
+    """Equal for a fifth of the stage; then they follow the answers, and none falls below a fifth of an equal one."""
+    fixed, method = (UNO(Config(novel=NOVEL, prior=prior), PRIOR) for prior in ("uniform", "auto"))
+    batch, cosines = make_batch(progress=0.5), torch.zeros(72, KNOWN + NOVEL)
+    cosines[:, KNOWN] = 1
+    shares = torch.full((NOVEL,), 1 / NOVEL)
+    assert fixed.learnt(cosines, shares, batch) is None
+    assert method.learnt(cosines, shares, make_batch(progress=0.1)) is None
+    torch.testing.assert_close(shares, torch.full((NOVEL,), 1 / NOVEL))
+    for _ in range(1000):
+        found = method.learnt(cosines, shares, batch)
+    torch.testing.assert_close(found, torch.tensor([1.0, 1 / 15, 1 / 15]) / (1 + 2 / 15), atol=1e-3, rtol=0)

@@ -213,7 +213,7 @@ def test_pictures_have_a_second_round_on_the_command_line(shapes, capsys):
 def test_merged_outputs_are_one_category():
     torch.manual_seed(0)
     inner = PrototypeHead(8, 5)
-    joined = JoinedHead(inner, (0, 1, 2, 1, -1))
+    joined = JoinedHead(inner, (0, 1, 2, 1, -1), 5)
     logp, x = inner(embedding := torch.randn(4, 8)), joined(embedding)
     kept = logp[:, :4].exp().sum(1)
     torch.testing.assert_close(x[:, 1].exp(), (logp[:, 1].exp() + logp[:, 3].exp()) / kept)
