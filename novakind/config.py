@@ -120,8 +120,8 @@ class Config:
     seed: Seed = 0
     """Another seed gives another, equally valid run."""
     encoder: str = "auto"
-    """The network: auto, one that learns from scratch (convnet, resnet18-cifar, mobilenetv2, mlp, timm:NAME, ...), or a
-    published one that starts from what it knows (efficientnet-lite0, minilm, hf:NAME or hf:FOLDER, ...)."""
+    """The network: auto, one that learns from scratch (convnet, resnet18-cifar, mobilenetv2, mlp, ...), or a published
+    one that starts from what it knows (efficientnet-lite0, minilm, hf:NAME or hf:FOLDER, timm:NAME, ...)."""
     tune: Literal["auto", "frozen", "partly", "whole"] = "auto"
     """How a published encoder is trained: frozen: not at all, its vectors are computed once and sorted; partly: its
     last layers; whole: all of it. auto: frozen, but partly where there are hundreds of items per class and a GPU."""
@@ -188,6 +188,13 @@ def starting_reading(kind: Kind, preset: str = "auto") -> Any:
         if name.startswith("reading."):
             reading = change(reading, name.removeprefix("reading."), value)
     return reading
+
+
+def preset_for(kind: Kind, preset: str, encoder: str) -> str:
+    """The preset that "auto" is where this encoder is asked for: a network that has to find out what matters in vectors
+    does not start from their clusters."""
+    own = preset_of(kind, "auto").get("encoder", "auto")
+    return "learnt" if preset == "auto" and "learnt" in kind.presets and encoder not in ("auto", own) else preset
 
 
 def preset_of(kind: Kind, preset: str) -> Mapping[str, Any]:

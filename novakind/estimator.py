@@ -8,6 +8,7 @@ import numbers
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
 from novakind.arguments import as_array, as_seed, as_shares, check_labels, check_settings
-from novakind.config import Config, starting, starting_reading
+from novakind.config import Config, preset_for, starting, starting_reading
 from novakind.data.choice import choose
 from novakind.data.collection import as_labels, class_values, from_arrays, known_classes, with_new
 from novakind.data.embed import seen
@@ -31,6 +32,7 @@ from novakind.modality import Kind, from_array
 from novakind.model import load_model, predict, to_bytes
 from novakind.progress import Reporter
 from novakind.results.predict import fitting_rows
+from novakind.runs.complete import frozen_first
 from novakind.settings import change, plain, settings_of
 from novakind.training.loop import fit
 from novakind.training.unknown import as_options, settle, warning
@@ -147,7 +149,9 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         with Reporter(quiet=not self.verbose) as report, torch_state_restored():
             collection = seen(collection, split, published, report.embedding)
             config, self.estimate_ = settle(collection, split, config, not isinstance(self.n_novel, str), report)
-            self.model_, warnings, self.history_ = fit(collection, split, config, None, report, encoder)
+            tuned = collection.origin is not None and collection.before is None
+            first = partial(frozen_first, collection, split, config, report) if tuned else None
+            self.model_, warnings, self.history_ = fit(collection, split, config, None, report, encoder, first)
             if collection.before and collection.origin:
                 self.model_.put_behind(Front.opened(collection.origin, collection.before.modality))
         guesses = warning(self.estimate_, isinstance(self.n_novel, str))
@@ -222,6 +226,8 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             preset = "tuned"
         elif preset == "auto" and isinstance(self.encoder, nn.Module) and "learnt" in kind.presets:
             preset = "learnt"  # a module of the user's has to find out what matters
+        elif learnt is kind:
+            preset = preset_for(kind, preset, str(self.encoder))
         reading, config = starting_reading(kind, preset if learnt is kind else "auto"), starting(learnt, preset)
         asked = {**number, "seed": as_seed(self.random_state)}
         asked |= {"epochs": self.epochs} if self.epochs != 0 else {}

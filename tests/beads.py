@@ -125,5 +125,8 @@ class Beads:
     def caution(self, about: str) -> str:
         return ""
 
+    def looking(self) -> dict[str, Any]:
+        return self.settings()
+
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self)}

@@ -20,6 +20,7 @@ from novakind.errors import UserError
 from novakind.modality.features import Features
 from novakind.modality.image import Image
 from novakind.modality.series import Series
+from novakind.runs.complete import frozen_first
 
 
 @pytest.fixture(scope="module")
@@ -195,3 +196,23 @@ def test_the_preset_is_that_of_the_kind_of_data_as_on_the_command_line(X, kind, 
     np.savez(tmp_path / "data.npz", X=X, y=np.zeros(9))
     source, config = assemble(str(tmp_path / "data.npz"), "auto", {"novel": 2, "seed": 0})
     assert Discoverer(random_state=0)._settings(kind, {}) == (source.reading, config)
+
+
+@pytest.mark.parametrize(("encoder", "start"), [("auto", "clusters"), ("flat", "clusters"), ("mlp", "random")])
+def test_a_network_that_learns_from_vectors_does_not_start_from_their_clusters(encoder, start, tmp_path):
+    np.savez(tmp_path / "data.npz", X=np.zeros((9, 4)), y=np.zeros(9))
+    asked = {"novel": 2, "seed": 0} | ({"encoder": encoder} if encoder != "auto" else {})
+    _, config = assemble(str(tmp_path / "data.npz"), "auto", asked)
+    assert config.start == start
+    assert Discoverer(encoder=encoder, random_state=0)._settings(Features, {})[1] == config
+
+
+def test_partly_trained_it_starts_from_what_the_frozen_encoder_gives(monkeypatch):
+    begun = []
+    monkeypatch.setattr("novakind.estimator.frozen_first", lambda *given: begun.append(given) or frozen_first(*given))
+    monkeypatch.setattr("novakind.training.loop.choose_epochs", lambda steps, prepared: 1)
+    pictures = np.random.default_rng(0).integers(0, 256, (40, 32, 32, 3), dtype=np.uint8)
+    y = np.where(np.arange(40) < 20, np.arange(40) % 2, -1)
+    settings = {"tune": "partly", "size": 32, "batch": 20}
+    Discoverer(1, encoder="efficientnet-lite0", epochs=1, settings=settings, random_state=0).fit(pictures, y)
+    assert len(begun) == 1

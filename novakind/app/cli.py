@@ -82,7 +82,9 @@ def discover(plain: list[str], words: Words) -> None:
     if not is_first():
         return
     results = done.results
-    print(Discovery.load(path).table())
+    shown = done.collection.before or done.collection
+    display = shown.modality.display(lambda item: shown.items[item])
+    print(Discovery.load(path).table(text=getattr(display, "text", None)))
     print()
     if options.after:
         print(said(results["round"]["changed"], str(options.after)))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from novakind.app.again import assemble_round
-from novakind.config import Config, starting, starting_reading
+from novakind.config import Config, preset_for, starting, starting_reading
 from novakind.data.choice import choose
 from novakind.data.paths import in_files, list_items
 from novakind.data.source import Source
@@ -88,6 +88,8 @@ def assemble(
         preset = DATASETS[data].preset
     if preset == "auto" and source.published.get("name") and learnt is kind:
         preset = "tuned"
+    if learnt is kind and "encoder" in left:
+        preset = preset_for(kind, preset, parse(settings_of(Config)["encoder"], left["encoder"]))
     reading = starting_reading(kind, preset if learnt is kind else "auto")
     config = starting(learnt, preset)
     if source.published.get("frozen"):

@@ -27,8 +27,9 @@ Vectors = Float[np.ndarray, "items dim"]
 
 
 def content_key(row: np.ndarray) -> bytes:
-    """What tells the content of rows apart."""
-    return hashlib.sha256(np.ascontiguousarray(row).data).digest()[:16]
+    """What tells the content of rows apart; zeros at their end do not, as rows of one shape end alike, and what is
+    shorter than others is filled up with them."""
+    return hashlib.sha256(np.ascontiguousarray(row).tobytes().rstrip(b"\0")).digest()[:16]
 
 
 class Cache:

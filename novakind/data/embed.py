@@ -49,8 +49,7 @@ def vectors_of(rows: np.ndarray, modality: Modality, origin: Origin, watch: Watc
 
 def looked_at(rows: np.ndarray, modality: Modality, origin: Origin, watch: Watch) -> tuple[np.ndarray, str]:
     """The same, and why the cache could not keep them, or ""."""
-    seen = modality.for_encoder(origin)
-    way = {"origin": asdict(origin), "modality": seen.settings()}
+    way = way_of(modality, origin)
     front: Front | None = None
     found = np.empty((len(rows), origin.dim), np.float32)
     with closing(Cache(embeddings_folder(), way, origin.dim)) as cache:
@@ -72,11 +71,16 @@ def looked_at(rows: np.ndarray, modality: Modality, origin: Origin, watch: Watch
 
 def known_vectors(rows: np.ndarray, modality: Modality, origin: Origin) -> Float[np.ndarray, "items dim"] | None:
     """The vectors of all rows, where the cache has them; None where it lacks one."""
-    way = {"origin": asdict(origin), "modality": modality.for_encoder(origin).settings()}
+    way = way_of(modality, origin)
     keys = [content_key(row) for row in rows]
     with closing(Cache(embeddings_folder(), way, origin.dim)) as cache:
         known = cache.get(keys)
     return np.stack([known[key] for key in keys]) if all(key in known for key in keys) else None
+
+
+def way_of(modality: Modality, origin: Origin) -> dict[str, Any]:
+    """All that decides about the vector of an item beside what is in its row."""
+    return {"origin": asdict(origin), "modality": modality.for_encoder(origin).looking()}
 
 
 def embeddings_folder() -> Path | None:

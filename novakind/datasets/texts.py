@@ -14,6 +14,7 @@ from novakind.data.collection import Collection, from_arrays
 from novakind.data.files import Watch, quiet
 from novakind.errors import UnreadableError, UserError
 from novakind.given import read_whole
+from novakind.modality.display import Texts
 from novakind.modality.text import TextReading
 
 
@@ -47,6 +48,16 @@ def read_parts(file: Path) -> dict[str, list[tuple[str, str]]]:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise UserError(f"{file} cannot be read ({reason}): put the official file there again") from None
+
+
+def said(name: str, root: Path) -> dict[str, str]:
+    """What the items of a data set of texts say, by their names; nothing for any other data set."""
+    if name not in TEXTS:
+        return {}
+    collection = TEXTS[name](root, TextReading())
+    texts = collection.modality.display(lambda item: collection.items[item])
+    assert isinstance(texts, Texts)
+    return {path: texts.text(item) for item, path in enumerate(collection.paths)}
 
 
 TEXTS: dict[str, Callable[..., Collection]] = {"clinc150": clinc150}

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-import torch
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 
 from novakind.encoders.convnet import ConvNet
 from novakind.encoders.fastnet import FastNet
@@ -19,6 +17,7 @@ from novakind.encoders.r2plus1d import R2Plus1D, R2Plus1D50
 from novakind.encoders.resnet import ResNet
 from novakind.encoders.series import ResNet1d, SensorCNN, SeriesNet
 from novakind.encoders.slowfast import SlowFast
+from novakind.encoders.timm import PREFIX, Timm
 from novakind.errors import UserError
 
 Shape = tuple[int, ...]
@@ -80,39 +79,11 @@ def build(name: str, shape: Shape) -> nn.Module:
             "(channels, time) or (length,): reshape them."
         )
     name = chosen(name, axes)
-    if name not in ENCODERS and not name.startswith("timm:"):
+    if name not in ENCODERS and not name.startswith(PREFIX):
         raise UserError(f"encoder {name!r} is unknown: choose auto, timm:NAME or one of {', '.join(ENCODERS)}.")
     needed = ENCODERS[name].axes if name in ENCODERS else 3
     if needed not in (0, axes):
         raise UserError(f"encoder {name} takes {KINDS[needed]}, and these are {KINDS[axes]}: choose {AUTO[axes]}.")
-    if name.startswith("timm:"):
-        return Timm(name.removeprefix("timm:"), shape)
+    if name.startswith(PREFIX):
+        return Timm(name.removeprefix(PREFIX), shape)
     return ENCODERS[name].make(shape)
-
-
-class Timm(nn.Module):
-    """A timm model without classifier or weights. `dim` is measured on one blank image, which also proves the size."""
-
-    def __init__(self, name: str, shape: Shape) -> None:
-        super().__init__()
-        try:
-            import timm  # pyright: ignore[reportMissingImports]
-        except ImportError as error:
-            raise UserError(f"encoder timm:{name} needs timm: pip install 'novakind[timm]'.") from error
-        try:
-            self.wrapped = timm.create_model(name, pretrained=False, num_classes=0)
-        except RuntimeError as error:
-            raise UserError(
-                f"encoder timm:{name} cannot be built ({error}): choose a name from timm.list_models()."
-            ) from error
-        try:
-            with torch.no_grad():
-                self.dim = self.wrapped.eval()(torch.zeros(1, *shape)).shape[1]
-        except (AssertionError, RuntimeError) as error:
-            raise UserError(
-                f"encoder timm:{name} does not take images of shape {shape} ({error}): resize them or choose another."
-            ) from error
-        self.wrapped.train()
-
-    def forward(self, images: Float[Tensor, "batch 3 height width"]) -> Float[Tensor, "batch {self.dim}"]:
-        return self.wrapped(images)

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from novakind.encoders import hub, published
+from novakind.encoders import hub, published, timm
 from novakind.encoders.origin import Origin
 from novakind.modality import Modality, from_settings
 
@@ -20,6 +20,8 @@ BATCH = 16  # pictures, for the layers of more do not fit the processor's caches
 
 def is_published(name: str) -> bool:
     """Whether an encoder comes with what it has learnt."""
+    if name.startswith(timm.PREFIX):
+        return timm.has_weights(name.removeprefix(timm.PREFIX))
     return name in published.PUBLISHED or name == hub.MINILM or name.startswith(hub.PREFIX)
 
 
@@ -27,11 +29,13 @@ def is_installed(name: str) -> bool:
     """Whether it is on this machine, as far as its name tells."""
     if name == hub.MINILM:
         return bool(find_spec(hub.MINILM_PACKAGE) and find_spec("transformers"))
-    return name.startswith(hub.PREFIX) or published.is_installed(name)
+    return name.startswith((hub.PREFIX, timm.PREFIX)) or published.is_installed(name)
 
 
 def home(name: str) -> ModuleType:
     """Where it is made: the module with its `origin`, `network` and `blank`."""
+    if name.startswith(timm.PREFIX):
+        return timm
     return published if name in published.PUBLISHED else hub
 
 

@@ -5,7 +5,9 @@ the labeled items, half of it replaced by a round one, since they are few. Scale
 noise of size 1. An axis along which all items, unlabeled ones too, vary no more than that tells no class from another,
 and counts less (as in the two-covariance model of speaker recognition; Ioffe, 2006).
 
-Whether it helps is tried on known classes held out as if novel: clusters must find them as well as without it.
+Whether it helps is tried: labeled items that did not teach it must be told from all other classes, those among the
+unlabeled items too, better than without it. Where known classes are among the unlabeled items, that says nothing: then
+clusters must find known classes that are held out as if novel as well as without it.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ WIDEST = 512  # axes that are looked at
 ROUND = 0.5  # share of the round covariance
 PROBES, SOME = 6, 3000  # trials with held-out classes, and items of a trial
 HARM = 0.005  # of the adjusted Rand index: so little is noise
+GAIN = 0.005  # of the held-out items: so many more must be told apart
+HALVINGS = 3
 
 Rows = Float[np.ndarray, "items numbers"]
 Labels = Int[np.ndarray, " items"]
@@ -35,13 +39,17 @@ class Metric(NamedTuple):
         return (rows - self.mean) @ self.axes.T
 
 
-def learn_metric(rows: Rows, labels: Labels, dim: int, seed: int) -> Metric:
-    """At most `dim` axes, as the known classes suggest, or the leading ones where they suggest nothing."""
+def learn_metric(rows: Rows, labels: Labels, dim: int, seed: int, novel: int = 0) -> Metric:
+    """At most `dim` axes, as the known classes suggest, or the leading ones where they suggest nothing.
+
+    `novel` is how many classes the unlabeled items have, if those are all novel.
+    """
     plain = Metric(np.zeros(rows.shape[1], np.float32), leading_axes(rows, dim))
     seen = leading_axes(rows, min(WIDEST, rows.shape[1]))
     inner = rows @ seen.T
     found = within_known(inner, labels, dim)
-    if found is None or not helps(inner, labels, dim, np.random.default_rng([seed, 8])):
+    rng = np.random.default_rng([seed, 8])
+    if found is None or not (tells_apart(inner, labels, dim, novel, rng) if novel else helps(inner, labels, dim, rng)):
         return plain
     return Metric((found.mean @ seen).astype(np.float32), (found.axes @ seen).astype(np.float32))
 
@@ -64,6 +72,43 @@ def within_known(rows: Rows, labels: Labels, dim: int) -> Metric | None:
     first = np.argsort(noise - total, kind="stable")[:dim]
     found = (whiten @ axes * weight).T[first]
     return Metric(mean, found * np.sqrt(len(found)) / np.linalg.norm(found))
+
+
+def tells_apart(rows: Rows, labels: Labels, dim: int, novel: int, rng: np.random.Generator) -> bool:
+    """Whether held-out labeled items are nearest to the mean of their class more often with a metric that others teach.
+
+    Beside the means of the known classes stand the centres of clusters of the unlabeled items.
+    """
+    gains = []
+    for _ in range(HALVINGS):
+        some = rng.permutation(len(rows))[:SOME]
+        for here, there in ((some[::2], some[1::2]), (some[1::2], some[::2])):
+            metric = within_known(rows[here], labels[here], dim)
+            if metric is not None and (labels[there] >= 0).any() and (labels[here] < 0).sum() >= novel:
+                seen = [(rows[here], rows[there]), (metric(rows[here]), metric(rows[there]))]
+                without, with_it = (recognised(*pair, labels[here], labels[there], novel) for pair in seen)
+                gains.append(with_it - without)
+    return bool(gains) and float(np.mean(gains)) >= GAIN
+
+
+def recognised(
+    rows: Rows,
+    others: Float[np.ndarray, "others numbers"],
+    labels: Labels,
+    truth: Int[np.ndarray, " others"],
+    novel: int,
+) -> float:
+    """How many labeled ones of the other rows are nearest to the mean of their class among these rows."""
+    from sklearn.cluster import KMeans
+
+    known = np.unique(labels[labels >= 0])
+    rows, others, truth = unit(rows), unit(others[truth >= 0]), truth[truth >= 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of more clusters than distinct items
+        found = KMeans(novel, n_init=1, random_state=0).fit(rows[labels < 0]).cluster_centers_
+    centres = np.concatenate([np.stack([rows[labels == number].mean(0) for number in known]), found])
+    nearest = (np.square(centres).sum(1) - 2 * others @ centres.T).argmin(1)
+    return float((np.append(known, np.full(novel, -1))[nearest] == truth).mean())
 
 
 def helps(rows: Rows, labels: Labels, dim: int, rng: np.random.Generator) -> bool:

@@ -39,7 +39,7 @@ Centres = Float[np.ndarray, "classes dim"]
 def place(model: Model, embed: Callable[[], Embedded], prior: Prior, seed: int) -> Float[Tensor, " classes"]:
     """Set embedding and prototypes by the training items as the encoder sees them; the shares of the clusters."""
     rows, labels = raw_rows(model, embed)
-    metric = learn_metric(rows, labels, model.card.dim, seed)
+    metric = learn_metric(rows, labels, model.card.dim, seed, 0 if prior.mixed else len(prior.novel))
     wide = len(metric.axes)
     model.embed.weight.zero_()[:wide] = torch.from_numpy(metric.axes)
     model.embed.bias.zero_()[:wide] = torch.from_numpy(-metric.axes @ metric.mean)

@@ -130,6 +130,11 @@ class Modality(Protocol):
         """Advice of this kind of data about "weights" or "doubt", to be added to a message; "" where there is none."""
         ...
 
+    def looking(self) -> dict[str, Any]:
+        """What decides about what an encoder sees of an item beside the bytes of its row, zeros at their end left out;
+        as plain JSON."""
+        ...
+
     def settings(self) -> dict[str, Any]:
         """All that is needed to build the same modality again, as plain JSON."""
         ...

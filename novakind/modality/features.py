@@ -44,6 +44,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 LABELED, CLEARLY = 2000, 0.1  # rows by which a scaling is chosen, and by how much it must be better
+UNLIKE = 20  # times as large: numbers that vary so much more than others are in other units; those of embeddings do not
 
 
 @dataclass(frozen=True)
@@ -125,12 +126,17 @@ class Features:
         return cls(tuple(mean.tolist()), tuple(std.tolist()))
 
     def fitted(self, rows: np.ndarray, labels: np.ndarray | None = None) -> Features:
-        """The scaling in which k-means tells the labeled rows apart best; the plain one where others are no better."""
+        """The scaling in which k-means tells the labeled rows apart best; the plain one where others are no better.
+
+        Where fewer than two classes are labeled, numbers are brought to one scale if they are in unlike units.
+        """
         some = np.flatnonzero(labels >= 0) if labels is not None else np.zeros(0, np.int64)
         some = some[:: max(1, len(some) // LABELED)]
         options = Features.scalings(rows)
-        if labels is None or len(np.unique(labels[some])) < 2:
+        if labels is None:
             return options[0]
+        if len(np.unique(labels[some])) < 2:
+            return options[-1] if unlike_scales(options[-1].std) else options[0]
         found = [one.told_apart(rows[some], labels[some]) for one in options]
         best = max(range(len(options)), key=lambda number: found[number])
         return options[best] if found[best] > found[0] + CLEARLY else options[0]
@@ -206,5 +212,14 @@ class Features:
     def caution(self, about: str) -> str:
         return ""
 
+    def looking(self) -> dict[str, Any]:
+        return self.settings()
+
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self)}
+
+
+def unlike_scales(deviations: Sequence[float]) -> bool:
+    """Whether some numbers vary so much more than others that they must be in other units."""
+    low, high = np.quantile(deviations, 0.1, method="lower"), np.quantile(deviations, 0.9, method="higher")
+    return bool(high > UNLIKE * low)

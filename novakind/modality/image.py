@@ -263,6 +263,9 @@ rows = np.stack([np.asarray(picture).transpose(2, 0, 1) for picture in square])"
         Pillow.fromarray(np.ascontiguousarray(row.transpose(1, 2, 0))).save(buffer, "PNG")
         return buffer.getvalue()
 
+    def looking(self) -> dict[str, Any]:
+        return self.settings()
+
     def settings(self) -> dict[str, Any]:
         plain = {key: value for key, value in asdict(self).items() if key != "megapixels"}
         return {"kind": self.kind, **plain, **self.limit()}

@@ -237,6 +237,9 @@ class Series:
     def caution(self, about: str) -> str:
         return ""
 
+    def looking(self) -> dict[str, Any]:
+        return self.settings()
+
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self)}
 

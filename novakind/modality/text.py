@@ -159,6 +159,10 @@ class Text:
     def caution(self, about: str) -> str:
         return ""
 
+    def looking(self) -> dict[str, Any]:
+        """However long the longest text is, the others say the same."""
+        return {"kind": self.kind}
+
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self)}
 

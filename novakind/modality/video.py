@@ -269,5 +269,8 @@ class Video:
         """Where motion is all that is seen, it may be the cause."""
         return CAUTIONS[about] if self.motion else ""
 
+    def looking(self) -> dict[str, Any]:
+        return self.settings()
+
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self)}

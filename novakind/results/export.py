@@ -19,6 +19,7 @@ from novakind.data.paths import SORTED, in_files, list_items, root_of
 from novakind.data.source import Source
 from novakind.data.store import STORE
 from novakind.datasets import is_named
+from novakind.datasets.texts import said
 from novakind.disk import csv_bytes, remove, write_atomic, writing
 from novakind.errors import UnreadableError, UserError
 from novakind.given import opened
@@ -42,6 +43,8 @@ def export(
     named = is_named(source.data, source.root)
     root = root_of(given) if not named and in_files(given) else None
     rows, texts = (None, None) if named or root is not None else rows_of(given, result.paths)
+    if named:
+        texts = said(source.data, source.root) or None
     if to == "auto":
         to = {".csv": "csv", ".npz": "npz"}.get(out.suffix.lower(), "folders")
     if (link and to in TABLES) or (everything and to != "folders"):

@@ -114,7 +114,8 @@ def frozen_first(collection: Collection, split: Split, config: Config, report: R
     assert collection.origin is not None
     vectors = embed(collection, collection.origin, report.embedding)
     few = starting(type(vectors.modality))
-    same = ("novel", "prior", "known_share", "seed", "dim", "head", "tau")
+    same = ["novel", "known_share", "seed", "dim", "head", "tau"]
+    same += ["prior"] if config.prior != "uniform" else []  # where nothing is said, clusters tell the shares
     few = replace(few, **{name: getattr(config, name) for name in same})
     return fit(vectors, split, few, None, Reporter(quiet=True))[0]
 

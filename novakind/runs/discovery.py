@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -170,8 +170,12 @@ class Discovery:
             for name, status, number in zip(self.final, seen.status, seen.category, strict=True)
         )
 
-    def table(self, width: int = 0) -> str:
-        """The categories as text of `width` columns (0: as the terminal has, at most 120), the new ones first."""
+    def table(self, width: int = 0, text: Callable[[int], str] | None = None) -> str:
+        """The categories as text of `width` columns (0: as the terminal has, at most 120), the new ones first.
+
+        Examples are shown by their paths, or by what `text` says of an item's number.
+        """
+        said = text and (lambda item: " ".join(text(item)[:200].split()))
         width = width or min(120, shutil.get_terminal_size((100, 24)).columns)
         living = [category for category in self.categories if category.alive]
         ordered = sorted(living, key=lambda category: not category.is_new)
@@ -185,7 +189,10 @@ class Discovery:
         space = width - sum(widths) - 2 * len(widths)
         shown = max(1, min(3, space // 12))
         room = max(10, (space - 2 * (shown - 1)) // shown)
-        examples = ["  ".join(clip(self.paths[i], room, tail=True) for i in one.typical[:shown]) for one in ordered]
+        examples = [
+            "  ".join(clip(said(i) if said else self.paths[i], room, tail=not said) for i in one.typical[:shown])
+            for one in ordered
+        ]
         lines = []
         for row, example in zip(rows, ["examples", *examples], strict=True):
             cells = []

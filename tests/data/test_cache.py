@@ -62,6 +62,7 @@ def test_keys_tell_contents_apart_and_nothing_else():
     assert content_key(rows[0]) == content_key(rows[0].copy())
     assert content_key(rows[0]) != content_key(rows[1])
     assert content_key(rows[0].T) == content_key(np.ascontiguousarray(rows[0].T))
+    assert content_key(np.array([0, 7, 0], np.uint8)) == content_key(np.array([0, 7], np.uint8))  # filled up at the end
 
 
 def test_another_way_is_another_database(tmp_path):

@@ -1,11 +1,15 @@
 """Clothing and CLINC150 by name, in their official layouts, in small."""
 
+import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+from sentences import sentences
 from small import paint
 
+from novakind.app.cli import main
 from novakind.app.discover import assemble
 from novakind.data.files import quiet
 from novakind.data.source import Source
@@ -81,6 +85,18 @@ def test_clinc150_leaves_out_what_is_out_of_scope(intents):
     assert found.paths[-1] == "test/5"
     assert [from_row(row) for row in found.items] == [path.replace("/", " ") for path in found.paths]
     np.testing.assert_array_equal(found.official_test, np.arange(20) >= 14)
+
+
+def test_what_clinc150_says_is_shown_and_exported(intents, tmp_path, capsys):
+    texts, kinds = sentences()
+    pairs = [[text, kind] for text, kind in zip(texts, kinds, strict=True)]
+    (intents / "clinc150" / "data_full.json").write_text(json.dumps({"train": pairs, "val": [], "test": pairs[:8]}))
+    asked = ["--known", "2", "--data-root", str(intents), "--batch", "40", "--epochs", "1", "--quiet"]
+    assert main(["discover", "clinc150", "--out", "run", *asked]) == 0
+    assert "flight to" in capsys.readouterr().out  # the table shows what items say, not their names
+    assert main(["export", "run", "--out", "out.csv"]) == 0
+    with Path("out.csv").open(newline="", encoding="utf-8") as file:
+        assert [row["text"] for row in csv.DictReader(file)] == [*texts, *texts[:8]]
 
 
 def test_clinc150_is_a_benchmark_by_name(intents, tmp_path):

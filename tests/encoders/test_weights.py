@@ -12,6 +12,7 @@ from torch import nn
 
 from novakind.encoders import build
 from novakind.encoders.convnet import ConvNet
+from novakind.encoders.front import blank_of, is_published, network_of, origin_of
 from novakind.encoders.mobilenet import MobileNetV2
 from novakind.encoders.resnet import ResNet
 from novakind.encoders.weights import load_weights
@@ -129,15 +130,43 @@ class FakeModel(nn.Module):
         return self.drop(self.conv1(x).mean((2, 3)))
 
 
+WEIGHED = {"input_size": (3, 32, 32), "interpolation": "bicubic", "mean": (0.5,) * 3, "std": (0.25,) * 3}
+
+
 @pytest.fixture
 def fake_timm(monkeypatch):
     def create_model(name: str, pretrained: bool, num_classes: int) -> nn.Module:
-        assert (pretrained, num_classes) == (False, 0)
-        if name != "small":
+        assert num_classes == 0
+        if name not in ("small", "weighed") or (pretrained and name == "small"):
             raise RuntimeError(f"Unknown model ({name})")
-        return FakeModel()
+        model = FakeModel()
+        if pretrained:
+            model.pretrained_cfg = {**WEIGHED, "license": "mit", "hf_hub_id": "timm/weighed"}
+            nn.init.constant_(model.conv1.weight, 0.5)
+        return model
 
-    monkeypatch.setitem(sys.modules, "timm", SimpleNamespace(create_model=create_model))
+    stub = SimpleNamespace(create_model=create_model, is_model_pretrained=lambda name: name == "weighed")
+    monkeypatch.setitem(sys.modules, "timm", stub)
+
+
+@pytest.mark.usefixtures("fake_timm")
+def test_published_weights_of_timm():
+    assert is_published("timm:weighed")
+    assert not is_published("timm:small")  # learns from scratch
+    origin = origin_of("timm:weighed")
+    assert (origin.kind, origin.dim, origin.size, origin.interpolation) == ("image", 24, 32, "bicubic")
+    assert (origin.mean, origin.std) == (WEIGHED["mean"], WEIGHED["std"])
+    assert (origin.licence, origin.source) == ("mit", "timm/weighed")
+    network = network_of(origin)
+    assert not network.training
+    assert (network.wrapped.conv1.weight == 0.5).all()
+    blank = blank_of(origin)
+    blank.load_state_dict(network.state_dict())
+    pictures = torch.rand(2, 3, 32, 32)
+    torch.testing.assert_close(blank(pictures), network(pictures))
+    assert network.parts() == [network.wrapped.conv1]  # what has weights
+    with pytest.raises(UserError, match=r"timm:large cannot be loaded.*Unknown model"):
+        origin_of("timm:large")
 
 
 @pytest.mark.usefixtures("fake_timm")
@@ -164,3 +193,5 @@ def test_timm_absent(monkeypatch):
     monkeypatch.setitem(sys.modules, "timm", None)
     with pytest.raises(UserError, match=re.escape("pip install 'novakind[timm]'")):
         build("timm:resnet18", (3, 32, 32))
+    with pytest.raises(UserError, match=re.escape("needs timm, and that needs torchvision")):
+        origin_of("timm:resnet18")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from novakind.methods.metric import helps, learn_metric, unit, within_known
+from novakind.methods.metric import helps, learn_metric, tells_apart, unit, within_known
 from novakind.objective.metrics import clustering_acc
 
 
@@ -50,12 +50,29 @@ def test_it_is_taken_only_where_hidden_classes_are_found_no_worse(monkeypatch):
     assert not helps(rows * np.repeat([1.0, 0.1], 8).astype(np.float32), truth, 16, np.random.default_rng(0))
 
 
+def clouds(classes: int = 6, each: int = 80) -> tuple[np.ndarray, np.ndarray]:
+    """Round ones: nothing can be learnt from known ones about the others."""
+    rng = np.random.default_rng(1)
+    truth = np.repeat(np.arange(classes), each)
+    return (0.9 * rng.normal(size=(classes, 12))[truth] + rng.normal(size=(len(truth), 12))).astype(np.float32), truth
+
+
+@pytest.mark.parametrize(("draw", "novel", "wanted"), [(streaks, 4, True), (clouds, 3, False)])
+def test_it_is_taken_only_where_held_out_items_are_told_apart_better(draw, novel, wanted):
+    rows, truth = draw()
+    rows, labels = unit(rows), np.where(truth < truth.max() + 1 - novel, truth, -1)
+    dim = rows.shape[1]
+    assert tells_apart(rows, labels, dim, novel, np.random.default_rng(0)) == wanted
+    np.testing.assert_array_equal(np.array_equal(learn_metric(rows, labels, dim, 0, novel)(rows), rows), not wanted)
+
+
 @pytest.mark.parametrize("known", [0, 1, 2, 3])
 def test_few_known_classes_or_items_are_enough_for_an_answer(known):
     rows, truth = streaks(each=4)
-    metric = learn_metric(unit(rows), np.where(truth < known, truth, -1), 8, 0)
-    assert metric.axes.shape == (8, 16)
-    assert np.isfinite(metric(rows)).all()
+    for novel in (0, 8 - known):
+        metric = learn_metric(unit(rows), np.where(truth < known, truth, -1), 8, 0, novel)
+        assert metric.axes.shape == (8, 16)
+        assert np.isfinite(metric(rows)).all()
 
 
 def test_items_that_are_all_alike_are_left_as_they_are():

@@ -66,10 +66,13 @@ def test_the_known_classes_choose_the_scaling():
     assert fitted in others
 
 
-@pytest.mark.parametrize("labels", [None, np.full(400, -1), np.where(np.arange(400) < 9, 0, -1)])
-def test_without_two_known_classes_vectors_are_taken_as_they_are(labels):
+@pytest.mark.parametrize("labels", [np.full(400, -1), np.where(np.arange(400) < 9, 0, -1)])
+def test_without_two_known_classes_numbers_in_unlike_units_are_brought_to_one_scale(labels):
     rows, _ = two_kinds()
-    assert Features.of(rows).fitted(rows, labels) == Features.scalings(rows)[0]
+    assert Features.of(rows).fitted(rows) == Features.scalings(rows)[0]  # nobody asked for it
+    assert Features.of(rows).fitted(rows, labels) == Features.scalings(rows)[-1]
+    alike = rows / (1.0, 100.0)
+    assert Features.of(alike).fitted(alike, labels) == Features.scalings(alike)[0]
 
 
 def test_a_scaling_that_is_no_better_is_not_taken():
