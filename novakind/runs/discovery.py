@@ -187,7 +187,7 @@ class Discovery:
             rows.append([clip(one.name, 20), *counts, *truth])
         widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
         space = width - sum(widths) - 2 * len(widths)
-        shown = max(1, min(3, space // 12))
+        shown = max(1, min(3, space // (30 if said else 12)))  # a sentence needs more room than a name
         room = max(10, (space - 2 * (shown - 1)) // shown)
         examples = [
             "  ".join(clip(said(i) if said else self.paths[i], room, tail=not said) for i in one.typical[:shown])
