@@ -219,19 +219,21 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=HERE)
     given = parser.parse_args(words)
     file = given.out / "minutes.json"
-    results = json.loads(file.read_text()) if file.exists() else {}
-    typed = "python -m experiments.minutes " + " ".join(words if words is not None else sys.argv[1:])
     for name in given.data:
-        began, task, seeds = time.monotonic(), TASKS[name](), []
-        for seed in range(given.seeds):
+        task, results = TASKS[name](), json.loads(file.read_text()) if file.exists() else {}
+        typed = f"python -m experiments.minutes --data {name} --seeds {given.seeds} --budgets "
+        typed += " ".join(map(str, given.budgets))
+        before = results.get(name, {})
+        seeds, spent = (before["seeds"], before["minutes"]) if before.get("command") == typed else ([], 0.0)
+        for seed in range(len(seeds), given.seeds):  # what was stopped goes on
+            began = time.process_time()
             with TemporaryDirectory() as folder:
                 seeds.append(course(task, seed, given.budgets, Path(folder)))
             print(name, seed, json.dumps(seeds[-1]), file=sys.stderr, flush=True)
+            spent = round(spent + (time.process_time() - began) / 60, 2)  # of a processor: others may use it too
             facts = {"command": typed, "commit": commit(), "machine": machine(), "items": len(task.X)}
             facts |= {"unlabeled": int((task.truth >= task.known).sum()), "budgets": given.budgets}
-            results[name] = (
-                facts | summary(given.budgets, seeds) | {"minutes": round((time.monotonic() - began) / 60, 1)}
-            )
+            results[name] = facts | summary(given.budgets, seeds) | {"minutes": spent}
             write(results, given.out)
     return 0
 

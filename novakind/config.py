@@ -131,9 +131,10 @@ class Config:
     """prototype: fixed random directions on the sphere; linear: a learnt classifier."""
     dim: Annotated[int, Range(0, 65_536)] = 128
     """Width of the embedding; 0: that of what the encoder gives, at most 256."""
-    start: Literal["random", "clusters", "earlier"] = "random"
+    start: Literal["random", "clusters", "earlier", "decided"] = "random"
     """Where ours puts the prototypes: random: anywhere; clusters: known classes at their means, new categories where
-    k-means finds them, for items that are good vectors from the start; earlier, as --after does: where they were."""
+    k-means finds them, for items that are good vectors from the start; earlier, as --after does: where they were;
+    decided, as --after does with vectors: there too, and nothing is learnt but labels and what is typical."""
     heads: Annotated[int, Range(1, 64)] = 1
     """So many heads learn side by side in ours, each with an embedding of its own; the one that loses least is kept."""
     pretraining: Annotated[float, Range(0, 10)] = 1.0
@@ -170,6 +171,11 @@ class Config:
     def clustered(self) -> bool:
         """Whether ours starts its prototypes where clustering puts them; a learnt classifier has none."""
         return self.method == "ours" and self.start == "clusters" and self.head == "prototype"
+
+    @property
+    def prepared(self) -> int:
+        """So many steps are enough from a start that is nearly there; 0 where it is not."""
+        return {"earlier": 300, "decided": 100}.get(self.start, 300 * self.clustered)
 
 
 def starting(kind: Kind, preset: str = "auto") -> Config:

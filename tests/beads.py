@@ -61,6 +61,7 @@ class Beads:
     Reading = BeadReading
     Views = BeadViews
     trainable = True
+    shown = None
     presets = {"beads": {"batch": 40, "views.noise": 0.2}, "default": {}}  # noqa: RUF012 read, never written
 
     @classmethod
@@ -121,6 +122,9 @@ class Beads:
 
     def display(self, row: Callable[[int], np.ndarray]) -> Pictures:
         return Pictures(lambda item: None)
+
+    def plain(self, rows: np.ndarray) -> np.ndarray:
+        return rows
 
     def caution(self, about: str) -> str:
         return ""

@@ -14,8 +14,8 @@ from novakind.app.demo import write_digits
 
 
 @contextmanager
-def served(run, kind="", shown=None):
-    """The address of a review of the run; its items are shown as `shown`, of this kind, where the run has no data."""
+def served(run, shown=None):
+    """The address of a review of the run; its items are shown as `shown`, where the run has no data."""
     uvicorn = pytest.importorskip("uvicorn", reason="the review is served by uvicorn, which the extra dev installs")
     from novakind.results.review.desk import Desk
     from novakind.results.review.security import Guard
@@ -26,7 +26,7 @@ def served(run, kind="", shown=None):
     port = door.getsockname()[1]
     desk = Desk(run)
     if shown is not None:
-        desk.showing.kind, desk.showing.display = kind, shown
+        desk.showing.shown, desk.showing.display = type(shown), shown
     app = application(desk, lambda: server.should_exit)
     config = uvicorn.Config(Guard(app, token, hosts("127.0.0.1", port), 1_000_000), log_level="critical")
     server = uvicorn.Server(config)

@@ -48,7 +48,7 @@ class Decisions:
     items: Mapping[str, tuple[int, str, str]]
     """By path: the category, the status (labeled, confirmed, suggested or ignored) and the part (train, val, test)."""
     taught: tuple[str, ...]
-    """Paths of items that are not confirmed, but in a part of a split that a person accepted."""
+    """Paths of items that are not confirmed, but typical of a category that a person named, or in an accepted part."""
     barred: tuple[tuple[str, int], ...]
     """Items, and categories that they are not of."""
 
@@ -166,6 +166,8 @@ def revise(collection: Collection, split: Split, decisions: Decisions, root: Pat
         before[kept],
     )
     truth, truth_classes = reordered(collection, names[: decisions.known])
+    if not (collection.truth[collection.labels < 0] >= 0).any():  # then labels were all that there was of truth
+        truth = np.where(confirmed, -1, truth)
     revised = replace(
         collection, labels=labels, classes=names[: decisions.known], truth=truth, truth_classes=truth_classes
     )

@@ -67,6 +67,7 @@ class Ours(Method):
     def __init__(self, config: Config, prior: Prior) -> None:
         self.objective, self.heads = config.objective, config.heads
         self.clustered, self.seed = config.clustered, config.seed
+        self.decided = config.start == "decided"  # items that nobody decided about would drift by their own answers
         self.prior, self.known = prior, prior.known
         self.mean = prior.mean()
         self.follows = self.clustered and config.prior == "auto"
@@ -158,6 +159,8 @@ class Ours(Method):
             "novel_entropy": (o.novel_entropy, lambda: losses.novel_entropy(both, self.known, o.novel_temperature)),
             "novel_mass": (0.0 if self.prior.mixed else o.novel_mass, lambda: losses.novel_mass(both, self.known)),
         }
+        if self.decided:
+            recipe = {"novel_mass": recipe["novel_mass"]}
         ramp = ramp_up(progress / o.ramp) if o.weighting == "ramp" and o.ramp > 0 else 1.0
         return {
             name: weight * (ramp if name in SELF_TAUGHT else 1.0) * self.adapted.get(name, 1.0) * term()

@@ -52,6 +52,8 @@ class Modality(Protocol):
 
     trainable: bool
     """Whether a network can learn from the rows themselves, or only from vectors of them."""
+    shown: type | None
+    """What `display` gives, where that can be said without the items; None where there is nothing to see of them."""
 
     @classmethod
     def recognises(cls, file: Path) -> bool:
@@ -124,6 +126,10 @@ class Modality(Protocol):
 
     def display(self, row: Callable[[int], np.ndarray]) -> Display:
         """What there is to see of the items: pictures, courses of series, clips or texts; `row(i)` is item i."""
+        ...
+
+    def plain(self, rows: np.ndarray) -> np.ndarray | None:
+        """Rows as vectors that lie close together where items are alike; None where they do not, number by number."""
         ...
 
     def caution(self, about: str) -> str:

@@ -97,6 +97,7 @@ class Features:
     Views = FeatureViews
     presets = PRESETS
     trainable = True
+    shown = None
 
     @classmethod
     def recognises(cls, file: Path) -> bool:
@@ -208,6 +209,9 @@ class Features:
 
     def display(self, row: Callable[[int], np.ndarray]) -> Pictures:
         return Pictures(lambda item: None)
+
+    def plain(self, rows: np.ndarray) -> Float[np.ndarray, "items dim"]:
+        return rows.astype(np.float32)
 
     def caution(self, about: str) -> str:
         return ""

@@ -34,6 +34,7 @@ from novakind.settings import Pixels, check
 
 MEASURED = 2**25  # numbers, 128 MB
 FROM_SCRATCH = 64  # pixels
+COARSE = 16  # pixels a side are enough to see what is alike
 PHOTOGRAPH, COLOURED = 64, 0.03  # pixels, and the distance of tones, from which pictures are taken for photographs
 MIRRORED = "--flips predicts an item and its mirror image alike, but --no-views.flip keeps them apart: give --no-flips"
 
@@ -141,6 +142,7 @@ class Image:
     Views = ImageViews
     presets = PRESETS
     trainable = True
+    shown = Pictures
     rows_in_python = """pictures = [ImageOps.exif_transpose(Image.open(file)).convert("RGB") for file in sys.argv[1:]]
 square = [ImageOps.fit(picture, info["shape"][1:], Image.Resampling.BILINEAR) for picture in pictures]
 rows = np.stack([np.asarray(picture).transpose(2, 0, 1) for picture in square])"""
@@ -254,6 +256,11 @@ rows = np.stack([np.asarray(picture).transpose(2, 0, 1) for picture in square])"
 
     def display(self, row: Callable[[int], np.ndarray]) -> Pictures:
         return Pictures(lambda item: self.thumbnail(row(item)))
+
+    def plain(self, rows: np.ndarray) -> np.ndarray:
+        """The tones of small pictures."""
+        side = min(COARSE, self.size)
+        return F.adaptive_avg_pool2d(torch.from_numpy(rows).float(), (side, side)).flatten(1).numpy()
 
     def caution(self, about: str) -> str:
         return ""

@@ -105,6 +105,7 @@ class Series:
     Views = SeriesViews
     presets = PRESETS
     trainable = True
+    shown = Signals
 
     @classmethod
     def recognises(cls, file: Path) -> bool:
@@ -233,6 +234,9 @@ class Series:
 
     def display(self, row: Callable[[int], np.ndarray]) -> Signals:
         return Signals(self.channels, self.rate, self.unit, row)
+
+    def plain(self, rows: np.ndarray) -> None:
+        """Recordings are never alike moment by moment."""
 
     def caution(self, about: str) -> str:
         return ""

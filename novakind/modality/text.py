@@ -77,6 +77,7 @@ class Text:
     Views = TextViews
     presets = PRESETS
     trainable = False
+    shown = Texts
 
     @classmethod
     def recognises(cls, file: Path) -> bool:
@@ -155,6 +156,9 @@ class Text:
 
     def display(self, row: Callable[[int], np.ndarray]) -> Texts:
         return Texts(lambda item: from_row(row(item)))
+
+    def plain(self, rows: np.ndarray) -> None:
+        """Texts are never alike letter by letter."""
 
     def caution(self, about: str) -> str:
         return ""

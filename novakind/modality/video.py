@@ -123,6 +123,7 @@ class Video:
     Views = VideoViews
     presets = PRESETS
     trainable = True
+    shown = Clips
 
     @classmethod
     def recognises(cls, file: Path) -> bool:
@@ -264,6 +265,9 @@ class Video:
 
     def display(self, row: Callable[[int], np.ndarray]) -> Clips:
         return Clips(self.fps, row)
+
+    def plain(self, rows: np.ndarray) -> None:
+        """Videos are never alike pixel by pixel."""
 
     def caution(self, about: str) -> str:
         """Where motion is all that is seen, it may be the cause."""

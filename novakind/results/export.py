@@ -34,9 +34,18 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet runs, where a c
 
 
 def export(
-    run: Path, out: Path, to: str, link: bool = False, everything: bool = False, spreadsheet: bool = False
+    run: Path,
+    out: Path,
+    to: str,
+    link: bool = False,
+    everything: bool = False,
+    spreadsheet: bool = False,
+    movable: bool = False,
 ) -> str:
-    """Write the result as `to` asks, or as the ending of `out` suggests; a sentence on what was written."""
+    """Write the result as `to` asks, or as the ending of `out` suggests; a sentence on what was written.
+
+    A table or arrays that are `movable` name files by their whole paths, and so are read from wherever they are put.
+    """
     discovery, source = Discovery.load(run), Run(run).source()
     result, given = outcome(discovery), Path(source.data)
     keep_files(run, out, source)
@@ -53,10 +62,10 @@ def export(
     if spreadsheet and to != "csv":
         raise UserError(f"--spreadsheet is for a table, and this writes {to}: leave it out, or give --to csv")
     if to == "csv":
-        write_out(out, lambda path: to_csv(result, path, root, texts, spreadsheet))
+        write_out(out, lambda path: to_csv(result, path, root, texts, spreadsheet, movable))
         return f"{len(result.paths)} items: {out}"
     if to == "npz":
-        write_out(out, lambda path: to_npz(discovery, result, path, root, rows))
+        write_out(out, lambda path: to_npz(discovery, result, path, root, rows, movable))
         return f"{len(result.paths)} items: {out}"
     if texts is not None and to == "labelstudio":
         write_out(out, lambda path: to_labelstudio(result, path, source.kind, None, texts, run.name))
@@ -150,10 +159,12 @@ def write_out(path: Path, write: Callable[[Path], Any]) -> None:
         raise UserError(f"{path} cannot be written ({error.strerror}): give another place with --out") from None
 
 
-def seen_from(folder: Path, root: Path | None, paths: Sequence[str]) -> list[str]:
-    """Paths of files below `root` as they are seen from a folder; rows have no files."""
+def seen_from(folder: Path, root: Path | None, paths: Sequence[str], movable: bool = False) -> list[str]:
+    """Paths of files below `root` as they are seen from a folder, or from anywhere; rows have no files."""
     if root is None:
         return list(paths)
+    if movable:
+        return [os.path.normpath(root.resolve() / path) for path in paths]
     here = os.path.relpath(root.resolve(), folder.resolve())
     return [os.path.normpath(os.path.join(here, path)) for path in paths]
 
@@ -164,6 +175,7 @@ def to_csv(
     root: Path | None,
     texts: Mapping[str, str] | None = None,
     spreadsheet: bool = False,
+    movable: bool = False,
 ) -> None:
     """A table that `discover` reads as the next collection: labels that were given or confirmed, and what was found.
 
@@ -172,7 +184,7 @@ def to_csv(
     labeled items too, with its `probability`. Paths of files below `root` are as seen from the table's folder. Texts
     that were rows of a table have an id in the place of a path, and a last column for what they say.
     """
-    names = seen_from(path.parent, root, result.paths)
+    names = seen_from(path.parent, root, result.paths, movable)
     header = ["path", *COLUMNS]
     columns: list[Sequence[Any]] = [names, *(getattr(result, name) for name in COLUMNS)]
     if texts is not None:
@@ -187,7 +199,14 @@ def as_words(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
 
 
-def to_npz(discovery: Discovery, result: Outcome, path: Path, root: Path | None, rows: np.ndarray | None) -> None:
+def to_npz(
+    discovery: Discovery,
+    result: Outcome,
+    path: Path,
+    root: Path | None,
+    rows: np.ndarray | None,
+    movable: bool = False,
+) -> None:
     """Arrays in the order of the items, which `discover` reads: `y` is the name of a label that was given or confirmed,
     else ""; X are the rows, or `path` the files as seen from the folder of this one."""
     arrays = {name: getattr(discovery, name) for name in ("category", "probability", "embedding", "logp")}
@@ -196,7 +215,7 @@ def to_npz(discovery: Discovery, result: Outcome, path: Path, root: Path | None,
     if rows is not None:
         arrays["X"] = rows.astype(str) if rows.dtype.kind == "O" else rows
     with writing(path) as file:
-        np.savez_compressed(file, path=np.array(seen_from(path.parent, root, result.paths)), **arrays)
+        np.savez_compressed(file, path=np.array(seen_from(path.parent, root, result.paths, movable)), **arrays)
 
 
 def to_folders(

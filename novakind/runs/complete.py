@@ -132,6 +132,8 @@ def early_checks(config: Config, source: Source) -> Config:
 
 def describe(collection: Collection, source: Source, config: Config, path: Path, report: Reporter) -> None:
     labeled = int((collection.labels >= 0).sum())
+    if collection.decided:  # what is learnt as typical is nobody's label
+        labeled -= int(collection.decided.taught.sum())
     report.say(
         f"{collection.name}: {labeled} labeled items of {len(collection.classes)} classes, "
         f"{len(collection) - labeled} unlabeled; looking for {config.novel} new categories; writing to {path}"

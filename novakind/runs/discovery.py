@@ -116,13 +116,17 @@ class Discovery:
         return tuple(STATUS[one] for one in self.snapshot.status)
 
     @cached_property
+    def sureness(self) -> Float[np.ndarray, " items"]:
+        """The probability of every item's category minus that of the next best one."""
+        if self.margins is not None:
+            return self.margins
+        best = np.sort(np.exp(self.logp), axis=1)[:, ::-1]
+        return best[:, 0] - best[:, 1] if best.shape[1] > 1 else best[:, 0]
+
+    @cached_property
     def categories(self) -> tuple[Category, ...]:
         """The categories in the order of their ids, including empty ones and those that were merged into others."""
-        margin = self.margins
-        if margin is None:
-            best = np.sort(np.exp(self.logp), axis=1)[:, ::-1]
-            margin = best[:, 0] - best[:, 1] if best.shape[1] > 1 else best[:, 0]
-        seen, found = self.snapshot, []
+        margin, seen, found = self.sureness, self.snapshot, []
         classes = {number for number, named in enumerate(self.carried.named) if named} if self.carried else set()
         labeled, ignored = seen.status == LABELED, seen.status == IGNORED
         for number, name in enumerate(self.names):

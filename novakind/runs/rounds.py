@@ -35,6 +35,8 @@ from novakind.runs.record import read_results
 from novakind.runs.reviewed import STATUS, SUGGESTED, Reviewed
 
 FLOOR = 0.5  # items that each living category is taken to have at least, when shares are counted
+LINEAR = "flat"  # the encoder of vectors, of which a linear map alone is learnt
+TYPICAL = 0.8  # of a category's undecided items are learnt as its own
 SAMPLE = 200  # items whose contents are compared with those of the earlier run
 
 
@@ -74,7 +76,12 @@ def decisions_of(path: Path, looked_for: int | None = None) -> Decisions:
             f"--novel {looked_for} is less than the {have} open categories of {path}, and a round closes none: "
             "merge some in a review first, or leave it out"
         )
-    return decisions.with_more(looked_for - have) if looked_for is not None else decisions
+    if looked_for is not None and looked_for > have:
+        return decisions.with_more(looked_for - have)
+    if run.settings()["encoder"] == LINEAR:
+        taught = sorted({*accepted(state), *typical(found)})
+        return replace(decisions, taught=tuple(found.paths[item] for item in taught))
+    return decisions
 
 
 def source_in_files(source: Any) -> bool:
@@ -102,6 +109,18 @@ def accepted(state: Reviewed) -> list[int]:
     shared = Counter(int(voices[number]) for number in living)
     parts = [number for number in living if shared[int(voices[number])] > 1]
     return np.flatnonzero(np.isin(category, parts) & (state.status == SUGGESTED)).tolist()
+
+
+def typical(found: Discovery) -> list[int]:
+    """Undecided training items of each category, those of which the model is surest. What a person confirms are mostly
+    doubtful ones, and a category learnt from those alone wanders off."""
+    seen, train, margin = found.snapshot, np.array(found.splits) == "train", found.sureness
+    chosen = []
+    for number in range(len(found.names)):
+        members = np.flatnonzero(train & (seen.category == number) & (seen.status == SUGGESTED))
+        surest = members[np.argsort(-margin[members], kind="stable")]
+        chosen += surest[: int(TYPICAL * len(members))].tolist()
+    return chosen
 
 
 def next_folder(after: Path, decisions: Decisions) -> Path:
@@ -138,9 +157,9 @@ def for_round(config: Config, collection: Collection, split: Split) -> Config:
         share = min(0.9, float(counts[:known].sum() / counts.sum()))
     novel = len(decided.names) - known
     batch = max(config.batch, 10 * novel)
-    return replace(
-        config, novel=novel, prior=",".join(shares), known_share=share, start="earlier", heads=1, batch=batch
-    )
+    there = np.union1d(decided.before, collection.labels)
+    start = "decided" if config.encoder == LINEAR and np.isin(np.flatnonzero(living), there).all() else "earlier"
+    return replace(config, novel=novel, prior=",".join(shares), known_share=share, start=start, heads=1, batch=batch)
 
 
 def like_before(collection: Collection, earlier: Model) -> Collection:

@@ -175,7 +175,7 @@ def take_step(loss: Loss, optimizer: torch.optim.Optimizer, batch: Batch) -> dic
 def plan(collection: Collection, split: Split, config: Config, prior: Prior, sampler: Sampler, model: Model) -> int:
     """The number of epochs: by the work or as asked for, else by the time that may be taken or the amount of data."""
     if not config.work and (config.epochs or not config.minutes):
-        return config.epochs or choose_epochs(sampler.steps, config.clustered or config.start == "earlier")
+        return config.epochs or choose_epochs(sampler.steps, config.prepared)
     method, stages, steps, rehearse = rehearsal(collection, split, config, prior, sampler, model)
     if config.work:
         return affordable(1e12 * config.work, stages, steps, rehearse, None, operations)
@@ -232,9 +232,9 @@ def embed(model: Model, collection: Collection, split: Split) -> Embedded:
     return Embedded(predict(model, collection.items[split.train])[0], collection.labels[split.train], split.train)
 
 
-def choose_epochs(steps: int, prepared: bool = False) -> int:
-    """About 600 steps, but never fewer than 30 epochs; half and a third of that from a start that is nearly there."""
-    return max(10, round(300 / steps)) if prepared else max(30, round(600 / steps))
+def choose_epochs(steps: int, prepared: int = 0) -> int:
+    """About 600 steps, at least 30 epochs; or the steps and a third of the epochs that a start nearly there needs."""
+    return max(10, round(prepared / steps)) if prepared else max(30, round(600 / steps))
 
 
 def weakened(config: Config, stage: Stage) -> Config:

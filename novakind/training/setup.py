@@ -31,6 +31,7 @@ from novakind.progress import Reporter
 WIDEST = 256  # of an embedding that is as wide as what the encoder gives
 LAST = 0.25  # of the parts of an encoder that is trained partly
 FIFTH = 5  # no more neighbours than a fifth of the items per category, or they are of other classes
+HEARD = 20  # times as often as any other is an item drawn that a person decided about
 SOME = 100  # items are enough to check whether there is something to see
 
 
@@ -63,7 +64,11 @@ def make_sampler(collection: Collection, split: Split, config: Config) -> Sample
     novel = config.novel - len(np.unique(labels[labels >= len(collection.classes)]))  # some may have labels by now
     if collection.decided:
         novel -= sum(number != into for number, into in enumerate(collection.decided.into))
-    return Sampler(labeled, unlabeled, config.batch, max(1, novel), config.proportionate, config.seed, partners)
+    least = 1
+    if config.start == "decided" and collection.decided:  # no statistics are asked for, and few decisions must be heard
+        chosen = labeled[collection.decided.confirmed[labeled]]
+        labeled, least = np.concatenate([labeled, np.repeat(chosen, HEARD - 1)]), 0
+    return Sampler(labeled, unlabeled, config.batch, max(least, novel), config.proportionate, config.seed, partners)
 
 
 def natural_width(modality: Modality, name: str, encoder: nn.Module | None) -> int:

@@ -51,7 +51,7 @@ def test_a_start_from_clusters_gets_the_work_of_a_long_training():
     steps = make_sampler(collection, split, config).steps
     given, clustered, whole = (
         work_of(collection, split, replace(config, epochs=epochs))
-        for epochs in (0, choose_epochs(steps, True), choose_epochs(steps, False))
+        for epochs in (0, choose_epochs(steps, 300), choose_epochs(steps, False))
     )
     assert config.clustered
     assert given == pytest.approx(whole)

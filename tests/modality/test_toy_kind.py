@@ -75,5 +75,4 @@ def test_nothing_else_asks_which_kind_it_has():
     assert found == {
         *(f"datasets/{name}.py" for name in ("__init__", "clothing", "images", "sensors", "texts", "videos")),
         "app/demo.py",
-        "results/review/showing.py",  # which pictures are worth making before anybody asks
     }

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shutil
 
 import pytest
 from browsing import digits_run, edits, opened, served, settled, until, words
@@ -10,10 +11,12 @@ pytest.importorskip("playwright", reason="needs playwright, which the extra dev 
 
 from playwright.sync_api import expect
 
+from novakind.data.paths import list_items
+
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def test_the_whole_way_on_digits(browser, tmp_path):
+def test_the_whole_way_on_digits(browser, tmp_path, tmp_path_factory):
     run = digits_run(tmp_path, novel=7)
     with served(run) as address:
         page, mistakes = opened(browser, address)
@@ -22,7 +25,7 @@ def test_the_whole_way_on_digits(browser, tmp_path):
         lasso(page)
         answer_the_queue(page)
         undo_ten(page, run)
-        export(page)
+        export(page, tmp_path_factory.mktemp("downloads"))
         learn_again(page, run)
         assert mistakes == []
 
@@ -118,13 +121,17 @@ def undo_ten(page, run):
     assert "Undo: confirm 1 item" in words(page)
 
 
-def export(page):
+def export(page, downloads):
     page.locator("#export-menu summary").click()
     with page.expect_download() as download:
         page.locator("[data-export=csv]").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8"))))
     assert {"confirmed", "suggested"} <= {value for row in rows for value in row.values()}
     assert {"five", "nine"} <= {value for row in rows for value in row.values()}
+    listed = list_items(shutil.move(download.value.path(), downloads / "labels.csv"))  # as a next round reads it
+    assert len(listed.files) > 500
+    assert all(file.is_file() for file in listed.files)
+    assert "five" in listed.labels
 
 
 def learn_again(page, run):
@@ -133,8 +140,8 @@ def learn_again(page, run):
     page.locator("#round-start").click()
     until(page, "round.state?.state === 'done' || round.state?.error", 240)
     assert page.evaluate("round.state.error") is None
-    expect(page.locator("#round-words")).to_contain_text("run-round-2")
-    assert (run.parent / "run-round-2" / "predictions.csv").exists()
+    expect(page.locator("#round-words")).to_contain_text("run-2")
+    assert (run.parent / "run-2" / "predictions.csv").exists()
 
 
 def test_a_category_is_split_after_the_preview_was_adjusted(browser, tmp_path):

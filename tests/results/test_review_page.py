@@ -120,7 +120,7 @@ KINDS = {
 def test_every_kind_of_data_is_seen(browser, tmp_path, kind):
     make, tile, large = KINDS[kind]
     run = write_run(tmp_path / "run", items=90)
-    with served(run, kind, make(run)) as address:
+    with served(run, make(run)) as address:
         page, mistakes = opened(browser, address)
         assert page.locator("#new-cards .item").count() > 8
         page.evaluate("location.hash = '#/category/2'")

@@ -111,6 +111,48 @@ def test_categories_keep_their_numbers_through_merges_and_splits(run):
     assert (again.category[free] == 5).sum() > 0.8 * np.isin(Discovery.result(run).category[free], (5, 6)).sum()
 
 
+def test_what_is_typical_of_a_category_is_learnt_and_may_change(run):
+    found = Discovery.load(run).rename(2, "first").confirm(free_in(Discovery.load(run), 2)[:1])
+    train = [item for item in free_in(found, 2) if found.splits[item] == "train"]
+    surest = sorted(train, key=lambda item: -found.sureness[item])[: int(0.8 * len(train))]
+    taught = decisions_of(run).taught
+    assert {found.paths[item] for item in surest} == {path for path in taught if found.category[int(path)] == 2}
+    assert decisions_of(run, 6).taught == ()  # for a further category to come from any of them
+    again = Discovery.load(go_on(run))
+    assert again.status.count("labeled") == found.status.count("labeled")
+    assert again.status.count("confirmed") == 1
+    assert 'start = "decided"' in (run.parent / "run-2" / "config.toml").read_text()
+    terms = json.loads((run.parent / "run-2" / "metrics.jsonl").read_text().splitlines()[0])
+    assert {name for name in terms if name.startswith("loss/")} == {"loss/ce", "loss/novel_mass", "loss/total"}
+
+
+def test_a_round_after_names_alone_does_not_lose(tmp_path, one_thread):
+    """Overlapping classes: answers that teach themselves make large categories ever larger."""
+    rng = np.random.default_rng(2)
+    truth = np.repeat(np.arange(CLASSES), 60)
+    X = (2.5 * np.eye(CLASSES, 8)[truth] + rng.normal(size=(len(truth), 8))).astype(np.float32)
+    np.savez(tmp_path / "v.npz", X=X, y=np.array(["a", "b", "", "", "", ""])[truth])
+    config = replace(starting(Features), novel=4, seed=2, mixed="no", epochs=100)
+    complete(Source(str(tmp_path / "v.npz")), config, tmp_path / "run", quiet=True)
+    found = Discovery.load(tmp_path / "run")
+    for number in range(2, 6):
+        found = found.rename(number, f"kind {number}")
+    again, free = Discovery.load(go_on(tmp_path / "run", epochs=100)), truth > 1
+    held = [np.bincount(truth[free & (found.category == number)], minlength=CLASSES) for number in range(CLASSES)]
+    best = np.argmax(held, axis=1)
+    before, after = ((best[one.category] == truth)[free].mean() for one in (found, again))
+    assert after >= before - 0.01
+
+
+def test_a_label_that_was_mended_is_no_truth_any_more(run):
+    found = Discovery.load(run)
+    wrong = found.labels.index("a")
+    found.move([wrong], 1)
+    again = Discovery.load(go_on(run))
+    assert (again.final[wrong], again.truth[wrong]) == ("b", "")
+    assert again.categories[1].majority == ""
+
+
 def test_learning_starts_from_the_weights_of_the_earlier_round(run):
     before = Discovery.result(run)
     after = Discovery.load(go_on(run, **{"optim.lr": 1e-8}))

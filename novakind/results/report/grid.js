@@ -2,6 +2,7 @@
 // rubber band select; Enter or a double click enlarges.
 
 const GAP = 6, AHEAD = 2, AT_A_TIME = 24;  // pixels between tiles; rows above and below what is in sight; tiles filled in a frame
+const LEAP = 1.5;  // screens
 
 function cellSize(width) {
   const [least, ratio] = data.texts ? [280, 0] : data.signals ? [176, 0.42 + 0.12 * data.signals.panels.length] : [width < 500 ? 76 : 104, 1];
@@ -51,15 +52,23 @@ function makeGrid(scroller, total) {
 
   function paint() {
     frame = 0;
-    const { columns, tall } = grid.size, step = tall + GAP, top = scroller.scrollTop;
+    const { columns, tall } = grid.size, step = tall + GAP, top = scroller.scrollTop, way = Math.abs(top - lastTop);
+    lastTop = top;
+    clearTimeout(settle);
+    if (way > LEAP * scroller.clientHeight) {  // nobody sees what flies past: bare rows, until it rests
+      sheet.classList.add("leaping");
+      turn += 1;
+      settle = setTimeout(paint, 60);
+      return;
+    }
+    sheet.classList.remove("leaping");
     const first = Math.max(0, Math.floor(top / step) - AHEAD) * columns;
     const last = Math.min(grid.items.length, (Math.ceil((top + scroller.clientHeight) / step) + AHEAD) * columns);
     for (const [place, cell] of cells) {
       if (place < first || place >= last) release(place, cell);
     }
     turn += 1;
-    const fast = Math.abs(top - lastTop) > scroller.clientHeight / 2;  // flying past: no picture is worth asking for
-    lastTop = top;
+    const fast = way > scroller.clientHeight / 2;  // no picture is worth asking for
     const fresh = [];
     for (let place = first; place < last; place += 1) {
       if (cells.has(place)) continue;
@@ -74,7 +83,6 @@ function makeGrid(scroller, total) {
     }
     sheet.append(...fresh);
     for (const cell of spare) cell.hidden = true;
-    clearTimeout(settle);
     settle = setTimeout(fillAll, fast ? 90 : 40);
   }
 

@@ -39,7 +39,7 @@ function adopt(item, row) {
 // Pictures have an address; the server says which kinds of data have one.
 function addressesOfPictures() {
   const found = {};
-  if (!data.shows) return found;
+  if (!data.pictured) return found;
   return new Proxy(found, {
     get: (_, item) => data.bare.has(Number(item)) ? undefined : address(`${data.clips ? "clip" : "picture"}/${item}`),
   });

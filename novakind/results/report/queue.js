@@ -4,6 +4,11 @@ const queue = { list: [], place: 0, total: 0, left: 0, asking: false, answered: 
 
 async function openQueue() {
   queue.answered.clear();
+  if (!queue.list.length) {
+    for (const part of ["body", "none"]) $(`queue-${part}`).hidden = true;
+    $("queue-progress").textContent = "Looking for the decisions that help most …";
+    $("queue-meter").style.width = 0;
+  }
   await loadQueue();
   $("view-queue").focus({ preventScroll: true });
 }

@@ -170,7 +170,6 @@ async function route() {
 async function readRun() {
   Object.assign(data, await askJson("run"));
   data.bare = new Set();
-  data.shows = ["image", "video"].includes(data.kind) || data.thumbnails;
   for (const part of ["signals", "texts", "clips"]) if (data[part]) data[part].items ??= {};
   data.pictures = addressesOfPictures();
   chosen.flags = new Uint8Array(data.count);

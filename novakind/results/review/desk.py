@@ -130,4 +130,4 @@ class Desk:
         found["warnings"] += [self.showing.remark()] if self.showing.remark() else []
         more = self.showing.about(now.category)
         outputs = len(self.found.names)  # of the model; what a person makes comes after them
-        return {**found, **more, "rows": {}, "kind": self.showing.kind, "count": self.count, "outputs": outputs}
+        return {**found, **more, "rows": {}, "count": self.count, "outputs": outputs}

@@ -12,6 +12,7 @@ from typing import Any
 from novakind.errors import UserError
 from novakind.runs.asked import ConflictError
 from novakind.runs.folder import Run
+from novakind.runs.rounds import decisions_of, next_folder
 
 EPOCH = re.compile(r"epoch (\d+)/(\d+)")
 
@@ -26,11 +27,11 @@ class Rounds:
         self._turn = threading.Lock()
 
     def start(self) -> dict[str, Any]:
-        """Begin the next round in a folder beside the run."""
+        """Begin the next round in the folder in which the command would write it."""
         with self._turn:
             if self.process is not None and self.process.poll() is None:
                 raise ConflictError("a round is on its way already: wait until it has ended")
-            data, out = Run(self.run).source().data, next_folder(self.run)
+            data, out = Run(self.run).source().data, next_folder(self.run, decisions_of(self.run))
             command = [sys.executable, "-m", "novakind", "discover", data, "--after", str(self.run), "--out", str(out)]
             try:
                 self.process = subprocess.Popen(
@@ -61,12 +62,3 @@ class Rounds:
         """End a round that is on its way; the same command goes on with it."""
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
-
-
-def next_folder(run: Path) -> Path:
-    """A folder that is not there yet: photos, photos-round-2, photos-round-3."""
-    found = re.fullmatch(r"(.*)-round-(\d+)", run.name)
-    stem, number = (found[1], int(found[2]) + 1) if found else (run.name, 2)
-    while (run.parent / f"{stem}-round-{number}").exists():
-        number += 1
-    return run.parent / f"{stem}-round-{number}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import socket
 import sys
 import threading
 import webbrowser
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ def serve(run: Path, host: str = "127.0.0.1", port: int = 0, is_opened: bool = T
     from novakind.results.review.server import application
 
     desk = Desk(run)
+    desk.state()  # what takes a second of a hundred thousand items is done before the page is opened
     for remark in filter(None, (desk.review.log.remark() if desk.review.log else "",)):
         print(f"novakind: {remark}", file=sys.stderr)
     door = bound(host, port)
@@ -48,12 +49,15 @@ def serve(run: Path, host: str = "127.0.0.1", port: int = 0, is_opened: bool = T
     server: uvicorn.Server = uvicorn.Server(config)
     shown = "127.0.0.1" if host in EVERYWHERE else host
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{number}/?token={token}"
-    with suppress(KeyboardInterrupt):  # from the first printed line on: whoever reads the address may press Ctrl-C
+    usual = signal.signal(signal.SIGINT, lambda *_: setattr(server, "should_exit", True))
+    try:  # from the first printed line on: whoever reads the address may press Ctrl-C
         print(f"review of {run}: {address}", flush=True)
         print("Everything you decide is saved at once in edits.jsonl. Ctrl-C ends the server.", flush=True)
         if is_opened and has_screen():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         server.run(sockets=[door])
+    finally:
+        signal.signal(signal.SIGINT, usual)
     print(f"\nstopped; all decisions are in {run / 'edits.jsonl'}", flush=True)
 
 

@@ -136,7 +136,7 @@ def application(desk: Desk, is_closing: Callable[[], bool] = lambda: False) -> S
         if not isinstance(name, str) or len(name) > 100 or not all(one.isalnum() or one in "-_." for one in name):
             raise UserError(f"{name!r:.50} is no name for an export: give letters, digits, - and _")
         out = desk.run / "exports" / ((name.strip(".") or FORMS[form]) or form)
-        said = await run_in_threadpool(export, desk.run, out, form)
+        said = await run_in_threadpool(export, desk.run, out, form, movable=form in ("csv", "npz"))  # a download
         if form not in ("csv", "npz"):
             return told({"path": str(out), "said": said})
         attached = f'attachment; filename="{FORMS[form]}"'

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, UInt8
+from jaxtyping import Float
 
 from novakind.data.collection import Collection
 from novakind.data.embed import known_vectors
@@ -17,14 +17,16 @@ from novakind.datasets.gather import gather_to_look
 from novakind.encoders.front import origin_of
 from novakind.encoders.origin import Origin
 from novakind.errors import UserError
+from novakind.modality import KINDS
 from novakind.modality.display import Clips, Display, Pictures, Signals, Texts
+from novakind.model import load_model
 from novakind.results.report import clips, signals, texts, thumbnails
 from novakind.runs.folder import Run
 from novakind.runs.reviewed import Items
 
 STRIP, LARGE = clips.Size(8, 96, 68), clips.Size(16, 256, 80)
 KEPT = 64_000_000  # bytes of pictures
-COARSE = 16
+BATCH = 128  # items that the network sees at once
 PATIENCE = 60  # seconds that a picture waits for the data to be read
 GONE = "the items cannot be shown, because {}"
 
@@ -34,7 +36,8 @@ class Showing:
 
     def __init__(self, run: Path, count: int) -> None:
         self.run, self.count = run, count
-        self.kind, self.why = "features", ""
+        self.shown: type | None = None
+        self.why = ""
         self.display: Display = Pictures(lambda item: None)
         self.items: Collection | None = None
         self.origin: Origin | None = None  # of a published encoder that stays as it is
@@ -44,7 +47,7 @@ class Showing:
         self._ready = threading.Event()
         try:
             source = Run(run).source()
-            self.kind = source.kind
+            self.shown = KINDS[source.kind].shown
             if source.published.get("frozen"):
                 self.origin = origin_of(source.published["name"])
         except UserError as error:
@@ -71,8 +74,7 @@ class Showing:
     def inputs(self, items: Items) -> Float[np.ndarray, "some dims"] | None:
         """What the model saw of some items before it learnt anything, as vectors; None where that says little.
 
-        Vectors as they were given, those of a published encoder as far as they are still in the cache, and small
-        pictures. Recordings, videos and texts are never alike number by number.
+        The vectors of a published encoder count as far as they are still in the cache.
         """
         self.wait()
         if self.items is None:
@@ -80,9 +82,23 @@ class Showing:
         rows = np.stack([self.row_of(item) for item in items.tolist()])
         if self.origin is not None:
             return known_vectors(rows, self.items.modality, self.origin)
-        if self.kind == "features":
-            return rows.astype(np.float32)
-        return coarse(rows) if self.kind == "image" else None
+        return self.items.modality.plain(rows)
+
+    @torch.no_grad()
+    def features(self, items: Items) -> Float[np.ndarray, "some dims"] | None:
+        """What a network that learnt from the items makes of them, before the embedding, which training gathers around
+        the categories; None without data or weights, and where a published encoder stayed as it is."""
+        self.wait()
+        if self.items is None or self.origin is not None:
+            return None
+        try:
+            model = load_model(self.run / "model.safetensors").eval()
+        except (OSError, UserError):
+            return None
+        parts = np.array_split(items, -(-len(items) // BATCH))
+        rows = (np.stack([self.row_of(item) for item in part.tolist()]) for part in parts)
+        seen = (model.encoder(model.modality.normalise(model.modality.collate(part))) for part in rows)
+        return torch.cat(list(seen)).float().numpy()
 
     def wait(self, seconds: float = PATIENCE) -> Display:
         """The items, as soon as they are there."""
@@ -128,8 +144,9 @@ class Showing:
 
     def about(self, category: np.ndarray) -> dict[str, Any]:
         """What the page must know of all items together: channels and scales, words, frames a second."""
-        display = self.wait() if self.kind in ("series", "text", "video") else self.display
+        display = self.display if self.shown in (None, Pictures) else self.wait()  # pictures are asked for one by one
         found: dict[str, Any] = {"signals": None, "texts": None, "clips": None}
+        found["pictured"] = self.shown in (Pictures, Clips)
         if isinstance(display, Signals):
             found["signals"] = signals.gather_signals(display, category, ())
         elif isinstance(display, Texts):
@@ -152,14 +169,6 @@ def draw(display: Display, item: int, large: bool) -> bytes | None:
         return picture if large or picture is None or len(picture) <= thumbnails.SMALL else thumbnails.shrink(picture)
     except (OSError, ValueError, SyntaxError):  # what Pillow raises for damaged files
         return None
-
-
-def coarse(pictures: UInt8[np.ndarray, "some 3 height width"]) -> Float[np.ndarray, "some dims"]:
-    """Pictures of at most COARSE pixels a side, as rows of numbers."""
-    small = torch.nn.functional.adaptive_avg_pool2d(
-        torch.from_numpy(pictures).float(), (min(COARSE, pictures.shape[2]), min(COARSE, pictures.shape[3]))
-    )
-    return small.flatten(1).numpy()
 
 
 def shown(run: Path, count: int) -> Collection:

@@ -17,7 +17,7 @@ from novakind.runs.reviewed import Items
 from novakind.runs.standing import unit
 
 MOST = 5
-FITTED = 3_000  # items that are parted; the others follow the closest centre
+FITTED = 2_000  # items that are parted; the others follow the closest centre
 SHOWN = 12
 SEED = 0
 
@@ -38,16 +38,19 @@ def check_split(overview: Overview, category: Any, parts: Any) -> Items:
 def split_preview(embedding: Rows, members: Items, parts: int, showing: Showing | None = None) -> dict[str, Any]:
     """The parts of some items, the largest first, with examples of each, and the share of neighbours kept together.
 
-    The model was trained to keep a category together, so its own space may hide what the items themselves show: both
-    are tried, and the parts that fewer neighbours join are taken.
+    The model was trained to keep a category together, so its own space may hide what the items themselves show. Where a
+    network has learnt to see, neighbours are those of the items and of its features together; else both spaces are
+    tried, and the parts that fewer neighbours join are taken.
     """
     some = np.sort(np.random.default_rng(SEED).permutation(len(members))[:FITTED])
     own = unit(embedding[members])
     seen = showing.inputs(members[some]) if showing else None
-    found = [cluster(own[some], parts)]
-    if seen is not None:
-        found.append(cluster(seen, parts))
-    part, within = max(found, key=lambda one: one[1])
+    learnt = showing.features(members[some]) if showing else None
+    if learnt is not None:
+        part, within = cluster([rows for rows in (seen, learnt) if rows is not None], parts)
+    else:
+        spaces = [own[some]] if seen is None else [own[some], seen]
+        part, within = max((cluster([rows], parts) for rows in spaces), key=lambda one: one[1])
     if len(some) < len(members):
         part = following(own, some, part, parts)
     shown = []
@@ -60,10 +63,13 @@ def split_preview(embedding: Rows, members: Items, parts: int, showing: Showing 
     return {"parts": [{**one, "size": len(one["items"])} for one in shown], "separation": round(within, 4)}
 
 
-def cluster(rows: Rows, parts: int) -> tuple[Int[np.ndarray, " items"], float]:
-    """The part of each row, and the share of its neighbours that are in the same part."""
+def cluster(spaces: list[Rows], parts: int) -> tuple[Int[np.ndarray, " items"], float]:
+    """The part of each row, and the share of its neighbours, in all spaces, that are in the same part."""
     with threadpool_limits(1):
-        part, within = parted(links(rows, LINKED), parts, SEED)
+        graph = links(spaces[0], LINKED)
+        for rows in spaces[1:]:
+            graph = graph + links(rows, LINKED)
+        part, within = parted(graph, parts, SEED)
     for place in range(parts):  # none may be empty, not of copies either
         if not (part == place).any():
             part[np.flatnonzero(np.bincount(part, minlength=parts)[part] > 1)[0]] = place
