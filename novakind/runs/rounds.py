@@ -32,11 +32,11 @@ from novakind.runs.carried import Carried
 from novakind.runs.discovery import Discovery
 from novakind.runs.folder import DECISIONS, Run
 from novakind.runs.record import read_results
-from novakind.runs.reviewed import STATUS, SUGGESTED, Reviewed
+from novakind.runs.reviewed import STATUS, Reviewed
+from novakind.runs.taught import accepted, typical
 
 FLOOR = 0.5  # items that each living category is taken to have at least, when shares are counted
 LINEAR = "flat"  # the encoder of vectors, of which a linear map alone is learnt
-TYPICAL = 0.8  # of a category's undecided items are learnt as its own
 SAMPLE = 200  # items whose contents are compared with those of the earlier run
 
 
@@ -99,28 +99,6 @@ def distinct(state: Reviewed, into: list[int]) -> tuple[str, ...]:
                 name += " (merged)"
         names.append(name)
     return tuple(names)
-
-
-def accepted(state: Reviewed) -> list[int]:
-    """Undecided items of parts of a split: no output of the model tells the parts apart, only that a person accepted
-    them."""
-    voices, category = state.voices, state.category
-    living = [number for number, alive in enumerate(state.alive) if alive and voices[number] >= 0]
-    shared = Counter(int(voices[number]) for number in living)
-    parts = [number for number in living if shared[int(voices[number])] > 1]
-    return np.flatnonzero(np.isin(category, parts) & (state.status == SUGGESTED)).tolist()
-
-
-def typical(found: Discovery) -> list[int]:
-    """Undecided training items of each category, those of which the model is surest. What a person confirms are mostly
-    doubtful ones, and a category learnt from those alone wanders off."""
-    seen, train, margin = found.snapshot, np.array(found.splits) == "train", found.sureness
-    chosen = []
-    for number in range(len(found.names)):
-        members = np.flatnonzero(train & (seen.category == number) & (seen.status == SUGGESTED))
-        surest = members[np.argsort(-margin[members], kind="stable")]
-        chosen += surest[: int(TYPICAL * len(members))].tolist()
-    return chosen
 
 
 def next_folder(after: Path, decisions: Decisions) -> Path:
