@@ -43,6 +43,7 @@ from novakind.runs.rounds import decisions_of
 
 HERE = Path(__file__).parent / "results"
 WAYS = ("the queue", "at random")
+ASKED = 10  # decisions, after which the queue is asked anew, as the page does
 
 
 class Task(NamedTuple):
@@ -103,7 +104,7 @@ def decide(found: Discovery, truth: np.ndarray, items: Sequence[int]) -> Discove
     """What the items really are: confirmed where they are right, else moved."""
     for item in items:
         name = f"class {truth[item]}"
-        living = {one.name: one.id for one in found.categories if one.alive}
+        living = {one: number for number, one in enumerate(found.names) if found.snapshot.alive[number]}
         if found.final[item] == name:
             found = found.confirm([item])
         elif name in living:
@@ -137,8 +138,10 @@ def course(task: Task, seed: int, budgets: Sequence[int], folder: Path) -> dict[
             (run / "edits.jsonl").write_bytes(edits)
             now = Discovery.load(run)
             assert now.review is not None
-            asked = [one["item"] for one in queue(Overview(now.review), budget)["entries"]]
-            now = decide(now, task.truth, asked if way == WAYS[0] else drawn[:budget])
+            for start in range(0, budget, ASKED):
+                asked = [one["item"] for one in queue(Overview(now.review), ASKED)["entries"]]
+                now = decide(now, task.truth, asked if way == WAYS[0] else drawn[start : start + ASKED])
+                assert now.review is not None
             found[way]["reviewed"].append(accuracy(now, task.truth, free))
             out = folder / f"{way}-{budget}"
             complete(Source(str(file)), config, out, quiet=True, decisions=decisions_of(run))
@@ -235,6 +238,7 @@ def main(words: list[str] | None = None) -> int:
             facts |= {"unlabeled": int((task.truth >= task.known).sum()), "budgets": given.budgets}
             results[name] = facts | summary(given.budgets, seeds) | {"minutes": spent}
             write(results, given.out)
+        write(results, given.out)
     return 0
 
 

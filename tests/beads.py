@@ -61,7 +61,7 @@ class Beads:
     Reading = BeadReading
     Views = BeadViews
     trainable = True
-    shown = None
+    shown = ""
     presets = {"beads": {"batch": 40, "views.noise": 0.2}, "default": {}}  # noqa: RUF012 read, never written
 
     @classmethod

@@ -26,7 +26,7 @@ def served(run, shown=None):
     port = door.getsockname()[1]
     desk = Desk(run)
     if shown is not None:
-        desk.showing.shown, desk.showing.display = type(shown), shown
+        desk.showing.shown, desk.showing.display = type(shown).__name__.lower(), shown
     app = application(desk, lambda: server.should_exit)
     config = uvicorn.Config(Guard(app, token, hosts("127.0.0.1", port), 1_000_000), log_level="critical")
     server = uvicorn.Server(config)

@@ -52,8 +52,8 @@ class Modality(Protocol):
 
     trainable: bool
     """Whether a network can learn from the rows themselves, or only from vectors of them."""
-    shown: type | None
-    """What `display` gives, where that can be said without the items; None where there is nothing to see of them."""
+    shown: str
+    """What `display` gives: pictures, clips, signals or texts; "" where there is nothing to see of the items."""
 
     @classmethod
     def recognises(cls, file: Path) -> bool:

@@ -97,7 +97,7 @@ class Features:
     Views = FeatureViews
     presets = PRESETS
     trainable = True
-    shown = None
+    shown = ""
 
     @classmethod
     def recognises(cls, file: Path) -> bool:

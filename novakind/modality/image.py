@@ -142,7 +142,7 @@ class Image:
     Views = ImageViews
     presets = PRESETS
     trainable = True
-    shown = Pictures
+    shown = "pictures"
     rows_in_python = """pictures = [ImageOps.exif_transpose(Image.open(file)).convert("RGB") for file in sys.argv[1:]]
 square = [ImageOps.fit(picture, info["shape"][1:], Image.Resampling.BILINEAR) for picture in pictures]
 rows = np.stack([np.asarray(picture).transpose(2, 0, 1) for picture in square])"""

@@ -105,7 +105,7 @@ class Series:
     Views = SeriesViews
     presets = PRESETS
     trainable = True
-    shown = Signals
+    shown = "signals"
 
     @classmethod
     def recognises(cls, file: Path) -> bool:

@@ -77,7 +77,7 @@ class Text:
     Views = TextViews
     presets = PRESETS
     trainable = False
-    shown = Texts
+    shown = "texts"
 
     @classmethod
     def recognises(cls, file: Path) -> bool:

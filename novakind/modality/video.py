@@ -123,7 +123,7 @@ class Video:
     Views = VideoViews
     presets = PRESETS
     trainable = True
-    shown = Clips
+    shown = "clips"
 
     @classmethod
     def recognises(cls, file: Path) -> bool:

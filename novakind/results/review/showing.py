@@ -23,6 +23,7 @@ from novakind.model import load_model
 from novakind.results.report import clips, signals, texts, thumbnails
 from novakind.runs.folder import Run
 from novakind.runs.reviewed import Items
+from novakind.runs.rounds import LINEAR
 
 STRIP, LARGE = clips.Size(8, 96, 68), clips.Size(16, 256, 80)
 KEPT = 64_000_000  # bytes of pictures
@@ -36,11 +37,12 @@ class Showing:
 
     def __init__(self, run: Path, count: int) -> None:
         self.run, self.count = run, count
-        self.shown: type | None = None
+        self.shown = ""
         self.why = ""
         self.display: Display = Pictures(lambda item: None)
         self.items: Collection | None = None
         self.origin: Origin | None = None  # of a published encoder that stays as it is
+        self.is_deep = False  # whether a network has learnt to see the items
         self._pictures: OrderedDict[tuple[int, bool], bytes | None] = OrderedDict()
         self._size = 0
         self._turn = threading.Lock()
@@ -48,6 +50,7 @@ class Showing:
         try:
             source = Run(run).source()
             self.shown = KINDS[source.kind].shown
+            self.is_deep = Run(run).settings()["encoder"] != LINEAR
             if source.published.get("frozen"):
                 self.origin = origin_of(source.published["name"])
         except UserError as error:
@@ -87,9 +90,9 @@ class Showing:
     @torch.no_grad()
     def features(self, items: Items) -> Float[np.ndarray, "some dims"] | None:
         """What a network that learnt from the items makes of them, before the embedding, which training gathers around
-        the categories; None without data or weights, and where a published encoder stayed as it is."""
+        the categories; None without data or weights."""
         self.wait()
-        if self.items is None or self.origin is not None:
+        if self.items is None:
             return None
         try:
             model = load_model(self.run / "model.safetensors").eval()
@@ -144,9 +147,9 @@ class Showing:
 
     def about(self, category: np.ndarray) -> dict[str, Any]:
         """What the page must know of all items together: channels and scales, words, frames a second."""
-        display = self.display if self.shown in (None, Pictures) else self.wait()  # pictures are asked for one by one
+        display = self.display if self.shown in ("", "pictures") else self.wait()  # pictures are asked for one by one
         found: dict[str, Any] = {"signals": None, "texts": None, "clips": None}
-        found["pictured"] = self.shown in (Pictures, Clips)
+        found["pictured"] = self.shown in ("pictures", "clips")
         if isinstance(display, Signals):
             found["signals"] = signals.gather_signals(display, category, ())
         elif isinstance(display, Texts):

@@ -38,19 +38,19 @@ def check_split(overview: Overview, category: Any, parts: Any) -> Items:
 def split_preview(embedding: Rows, members: Items, parts: int, showing: Showing | None = None) -> dict[str, Any]:
     """The parts of some items, the largest first, with examples of each, and the share of neighbours kept together.
 
-    The model was trained to keep a category together, so its own space may hide what the items themselves show. Where a
-    network has learnt to see, neighbours are those of the items and of its features together; else both spaces are
-    tried, and the parts that fewer neighbours join are taken.
+    The model was trained to keep a category together, and a network can, so that its own space hides what the items
+    themselves show: neighbours are found among those, or, where they say little, among what the network sees before its
+    embedding. A linear map can do less: both spaces are tried, and the parts that fewer neighbours join are taken.
     """
     some = np.sort(np.random.default_rng(SEED).permutation(len(members))[:FITTED])
     own = unit(embedding[members])
     seen = showing.inputs(members[some]) if showing else None
-    learnt = showing.features(members[some]) if showing else None
-    if learnt is not None:
-        part, within = cluster([rows for rows in (seen, learnt) if rows is not None], parts)
+    if showing and showing.is_deep:
+        seen = showing.features(members[some]) if seen is None else seen
+        found = [cluster(own[some] if seen is None else seen, parts)]
     else:
-        spaces = [own[some]] if seen is None else [own[some], seen]
-        part, within = max((cluster([rows], parts) for rows in spaces), key=lambda one: one[1])
+        found = [cluster(rows, parts) for rows in (own[some], seen) if rows is not None]
+    part, within = max(found, key=lambda one: one[1])
     if len(some) < len(members):
         part = following(own, some, part, parts)
     shown = []
@@ -63,13 +63,10 @@ def split_preview(embedding: Rows, members: Items, parts: int, showing: Showing 
     return {"parts": [{**one, "size": len(one["items"])} for one in shown], "separation": round(within, 4)}
 
 
-def cluster(spaces: list[Rows], parts: int) -> tuple[Int[np.ndarray, " items"], float]:
-    """The part of each row, and the share of its neighbours, in all spaces, that are in the same part."""
+def cluster(rows: Rows, parts: int) -> tuple[Int[np.ndarray, " items"], float]:
+    """The part of each row, and the share of its neighbours that are in the same part."""
     with threadpool_limits(1):
-        graph = links(spaces[0], LINKED)
-        for rows in spaces[1:]:
-            graph = graph + links(rows, LINKED)
-        part, within = parted(graph, parts, SEED)
+        part, within = parted(links(rows, LINKED), parts, SEED)
     for place in range(parts):  # none may be empty, not of copies either
         if not (part == place).any():
             part[np.flatnonzero(np.bincount(part, minlength=parts)[part] > 1)[0]] = place

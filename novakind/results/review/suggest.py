@@ -9,12 +9,13 @@ from jaxtyping import Float, Int
 
 from novakind.results.review.nearest import Neighbourhood, touching
 from novakind.results.review.overview import Overview
-from novakind.runs.reviewed import IGNORED, LABELED, SUGGESTED, Items
+from novakind.runs.reviewed import CONFIRMED, IGNORED, LABELED, SUGGESTED, Items
 from novakind.runs.standing import unit
 
 SHOWN = 6  # examples of each side of a merge
 WEIGHED = 2_000  # of the least sure items, from which the queue is chosen
 ALIKE = 8  # the power of a cosine that says how much one answer tells about another item
+MISTAKEN = 2  # what it weighs that a category was found wrong, where a margin of 0 weighs 1
 SHARED = 0.1  # weight of the probability that two categories share, beside the neighbours of their items
 
 
@@ -139,11 +140,14 @@ def why(overview: Overview, item: int, others: list[list[Any]]) -> str:
 
 
 def most_helpful(overview: Overview, items: Items, limit: int) -> Int[np.ndarray, " chosen"]:
-    """Unsure items with many unsure ones around them; whoever is like one that was chosen counts less from then on."""
+    """Unsure items with many unsure ones around them; whoever is like one that was chosen counts less from then on.
+
+    What the model is sure of counts too where a person found its category wrong before.
+    """
     rows = unit(overview.review.embedding[items])
     alike = np.clip(rows @ rows.T, 0, 1) ** ALIKE
     unsure = np.clip(1 - overview.margin[items].astype(np.float64), 0, 2)
-    left, chosen = unsure.copy(), []
+    left, chosen = unsure + MISTAKEN * mistaken(overview)[overview.review.result[items]], []
     for _ in range(min(limit, len(items))):
         gain = left * (alike @ left)
         gain[chosen] = -1
@@ -151,6 +155,15 @@ def most_helpful(overview: Overview, items: Items, limit: int) -> Int[np.ndarray
         chosen.append(best)
         left = left * (1 - alike[best])
     return items[chosen]
+
+
+def mistaken(overview: Overview) -> Float[np.ndarray, " outputs"]:
+    """For each answer of the model the share of decisions that were others, a little lower while there are few."""
+    state, result = overview.review.state, overview.review.result
+    decided = np.flatnonzero(overview.status == CONFIRMED)
+    wrong = decided[overview.category[decided] != state.roots[result[decided]]]
+    count = overview.review.logp.shape[1]
+    return np.bincount(result[wrong], minlength=count) / (np.bincount(result[decided], minlength=count) + 2)
 
 
 def disbelieved(overview: Overview, limit: int) -> list[dict[str, Any]]:
