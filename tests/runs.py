@@ -16,6 +16,18 @@ HOSTILE = '</script><img src=x onerror="boom()"> & ’quoted’ 🦊'
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
+# what a run has counted, as results.json holds it
+COUNTED = {
+    "low": 2,
+    "high": 3,
+    "chances": {"2": 0.8, "3": 0.2},
+    "probes": [{"hidden": 2, "counted": 2}, {"hidden": 2, "counted": 3}, {"hidden": 3, "counted": 3}],
+    "sizes": [5, 20, 15],
+    "tree": [[0, 2, 1.5, 20], [3, 1, 40.0, 40]],
+    "doubt": "",
+}
+
+
 def write_run(run, paths=None, labels=None, truth=None, names=None, splits=None, known=2, items=60, seed=0, **results):
     """A finished run folder with blobs as embeddings; category K - 1 gets no item when K is more than the blobs."""
     run.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ the core of the known classes is empty of unlabeled items: then there are none.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,9 +65,9 @@ class Estimate:
     """Items of the clusters that the tree begins with."""
     doubt: str = ""
     """Why the number cannot be known."""
-    rows: Labels | None = None
+    rows: Labels | None = field(default=None, compare=False)
     """Of the rows that were given, those that the tree is made of."""
-    leaves: Labels | None = None
+    leaves: Labels | None = field(default=None, compare=False)
     """The cluster of each of them."""
 
     def plain(self) -> dict[str, Any]:

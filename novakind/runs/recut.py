@@ -80,6 +80,15 @@ def rehearsed(found: Discovery) -> Discovery:
 
 def tree_of(results: dict[str, Any]) -> list[Joint]:
     """The merges in their order, as groups of leaves; none where the run has no tree."""
+    try:
+        return joints_of(results)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise UserError(
+            "the merge tree in results.json is damaged: run the same command again to write it anew"
+        ) from None
+
+
+def joints_of(results: dict[str, Any]) -> list[Joint]:
     merged, counted = results.get("merging") or {}, results.get("estimate") or {}
     if merged:
         group: dict[int, frozenset[int]] = {leaf: frozenset([leaf]) for leaf in range(len(merged["tree"]) + 1)}

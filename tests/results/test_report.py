@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from PIL import Image
-from runs import CHROMIUM, HOSTILE, PLAY, browse, data_of, write_run
+from runs import CHROMIUM, COUNTED, HOSTILE, PLAY, browse, data_of, write_run
 
 from novakind.modality.display import Pictures
 from novakind.results.report import write_report
@@ -222,7 +222,8 @@ def test_the_map_keeps_groups_apart():
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_a_browser_draws_everything(tmp_path):
     names = ["cat", HOSTILE, "new-1", "new-2"]
-    write_run(tmp_path / "run", names=names, truth=["cat", HOSTILE, "owl"], data=HOSTILE, warnings=[HOSTILE])
+    more = {"data": HOSTILE, "warnings": [HOSTILE], "estimate": COUNTED | {"doubt": HOSTILE}}
+    write_run(tmp_path / "run", names=names, truth=["cat", HOSTILE, "owl"], **more)
     lines = [{"epoch": e, "loss/total": float("nan") if e == 2 else e, "novel_acc/val/aware": e / 9} for e in range(9)]
     write_extras(tmp_path / "run", lines, "seed = 1\n")
     dom = browse(
@@ -238,6 +239,8 @@ def test_a_browser_draws_everything(tmp_path):
     assert dom.count('class="cell') == 3 * 4
     assert dom.count('class="curve"') == 2
     assert dom.count('class="bad"') == 1
+    assert dom.count('class="branch') >= 6
+    assert dom.count('<circle class="probe') == 3
     assert "No item was assigned to this category." in dom
     assert '<img src="x"' not in dom
     assert not re.search(r'<section id="\w+" data-link="[^"]+" hidden', dom)
@@ -268,6 +271,7 @@ def test_a_browser_draws_a_bare_run(tmp_path):
     assert re.search(r'data-drawn="3"', dom)
     assert re.findall(r'<section id="(\w+)" data-link="[^"]+" hidden', dom) == [
         "known",
+        "evidence",
         "confusion",
         "training",
         "settings",

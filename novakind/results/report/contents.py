@@ -20,6 +20,7 @@ from novakind.runs.categories import Category
 from novakind.runs.discovery import Discovery
 from novakind.runs.folder import Run
 from novakind.runs.record import read_history, read_results
+from novakind.runs.recut import tree_of
 
 MAP_PICTURES = 1_500
 MAP_BYTES = 3_000_000  # of pictures that only the map shows
@@ -98,9 +99,32 @@ def facts(run: Path, discovery: Discovery, drawn: Map) -> dict[str, Any]:
             explain(name, value, results.get("split", "")) for name, value in results.get("metrics", {}).items()
         ],
         "map": {"method": drawn.method, "items": drawn.items.tolist(), "points": drawn.points.round(4).tolist()},
+        "evidence": evidence(results),
         "confusion": confusion(discovery),
         "curves": curves(run / "metrics.jsonl"),
         "settings": settings(run),
+    }
+
+
+def evidence(results: dict[str, Any]) -> dict[str, Any] | None:
+    """Why there are so many new categories: the merge tree, where it is cut, what else is plausible, the probes."""
+    joints, counted, merged = tree_of(results), results.get("estimate") or {}, bool(results.get("merging"))
+    if not joints:
+        return None
+    leaves = len(joints) + 1 if merged else len(counted["sizes"])
+    node = {frozenset([leaf]): leaf for leaf in range(leaves)}
+    merges = []
+    for some, others in joints:
+        merges.append([node[some], node[others]])
+        node[some | others] = len(node)
+    return {
+        "leaves": leaves,
+        "merges": merges,
+        "sizes": None if merged else counted["sizes"],
+        "cut": len(results["classes"]) - results["known"],
+        "merged": merged,
+        **{name: counted.get(name) for name in ("low", "high", "chances", "doubt")},
+        "probes": counted.get("probes") or [],
     }
 
 

@@ -21,6 +21,7 @@ SCRIPTS = (
     "cards.js",
     "map.js",
     "charts.js",
+    "evidence.js",
 )
 # what the review has in addition: all that edits
 REVIEW_STYLES = ("review.css", "views.css")

@@ -4,6 +4,7 @@ function draw() {
   drawHeader();
   drawCards();
   drawSection();
+  drawEvidence();
   drawConfusion();
   drawCurves();
   drawSettings();
