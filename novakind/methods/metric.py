@@ -23,7 +23,7 @@ ROUND = 0.5  # share of the round covariance
 PROBES, SOME = 6, 3000  # trials with held-out classes, and items of a trial
 HARM = 0.005  # of the adjusted Rand index: so little is noise
 GAIN = 0.005  # of the held-out items: so many more must be told apart
-HALVINGS = 3
+SHUFFLES, PARTS = 2, 3  # each part of the items is held out once in a shuffle
 
 Rows = Float[np.ndarray, "items numbers"]
 Labels = Int[np.ndarray, " items"]
@@ -77,12 +77,15 @@ def within_known(rows: Rows, labels: Labels, dim: int) -> Metric | None:
 def tells_apart(rows: Rows, labels: Labels, dim: int, novel: int, rng: np.random.Generator) -> bool:
     """Whether held-out labeled items are nearest to the mean of their class more often with a metric that others teach.
 
-    Beside the means of the known classes stand the centres of clusters of the unlabeled items.
+    Beside the means of the known classes stand the centres of clusters of the unlabeled items; nearest is by angle, as
+    prototypes are compared.
     """
     gains = []
-    for _ in range(HALVINGS):
+    for _ in range(SHUFFLES):
         some = rng.permutation(len(rows))[:SOME]
-        for here, there in ((some[::2], some[1::2]), (some[1::2], some[::2])):
+        for part in range(PARTS):
+            there = some[part::PARTS]
+            here = np.setdiff1d(some, there)
             metric = within_known(rows[here], labels[here], dim)
             if metric is not None and (labels[there] >= 0).any() and (labels[here] < 0).sum() >= novel:
                 seen = [(rows[here], rows[there]), (metric(rows[here]), metric(rows[there]))]
@@ -106,8 +109,8 @@ def recognised(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of more clusters than distinct items
         found = KMeans(novel, n_init=1, random_state=0).fit(rows[labels < 0]).cluster_centers_
-    centres = np.concatenate([np.stack([rows[labels == number].mean(0) for number in known]), found])
-    nearest = (np.square(centres).sum(1) - 2 * others @ centres.T).argmin(1)
+    centres = unit(np.concatenate([np.stack([rows[labels == number].mean(0) for number in known]), found]))
+    nearest = (others @ centres.T).argmax(1)
     return float((np.append(known, np.full(novel, -1))[nearest] == truth).mean())
 
 
