@@ -200,7 +200,7 @@ def why_closed(error: OSError) -> tuple[str, str]:
 
 def is_run(folder: Path) -> bool:
     """Whether files were decoded into a folder, which a run does first of all."""
-    return (folder / STORE / INDEX).is_file()
+    return is_regular(folder / STORE / INDEX)
 
 
 def kind_of(given: Path) -> Kind:

@@ -119,9 +119,9 @@ def _stamp(file: Path, name: str) -> tuple[str, int, int]:
 
 
 def _try_read(modality: Modality, file: Path) -> list[tuple[str, np.ndarray]] | str:
-    if not os.path.isfile(file):  # Path.is_file raises on names that are too long
-        return "no such file"
     try:
+        if not os.path.lexists(file):
+            return "no such file"
         return modality.read(file)
     except UnreadableError as error:
         return str(error)

@@ -17,7 +17,6 @@ import numpy as np
 from novakind.data.paths import list_items
 from novakind.disk import csv_bytes
 from novakind.errors import UnreadableError, UserError
-from novakind.given import is_regular
 from novakind.modality import Modality, from_array
 from novakind.model import Model, load_model, predict
 from novakind.objective.batch import processes
@@ -154,7 +153,7 @@ def read_piece(reads: Modality, piece: Rows | Files) -> Read:
     names, rows, skipped = [], [], list(piece.passed)
     for name, file in piece.named:
         try:
-            if not is_regular(file):
+            if not os.path.lexists(file):
                 raise UnreadableError("no such file")
             for suffix, row in reads.read(file):
                 rows.append(row)

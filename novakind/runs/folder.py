@@ -59,7 +59,7 @@ class Run:
             remove(path / ".writable")
             others = {child.name for child in path.iterdir() if child.name != "store" and child.name[0] != "."}
         except UnwritableError as error:
-            raise UserError(f"{error}, or give another folder with --out") from None
+            raise error.or_by("give another folder with --out") from None
         except OSError as error:
             raise UserError(f"{path} cannot be read ({error.strerror}): give another folder with --out") from None
         if others and not run.began() and not run.is_left_over(others):

@@ -142,7 +142,8 @@ def test_a_manifest_may_name_missing_files_and_leave_labels_out(tmp_path):
     rows = f"path,label\npictures/b.png\nnone.png,cat\npictures/a.png,cat\n,cat\n{long},cat\n{folder},dog\n"
     collection = manifest(tmp_path, rows.encode())
     assert labels(collection) == {"pictures/b.png": None, "pictures/a.png": "cat"}
-    assert collection.skipped == tuple((name, "no such file") for name in ("none.png", "", long, folder))
+    missing, other = "no such file", "a folder, not a file"
+    assert collection.skipped == (("none.png", missing), ("", other), (long, missing), (folder, other))
     assert collection.classes == ("cat",)  # a class whose every file is missing is none
 
 

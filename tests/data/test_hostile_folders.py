@@ -90,14 +90,17 @@ def test_folders_that_are_left_out_are_said(here, capsys):
 def test_a_folder_that_cannot_be_opened_is_said(here, monkeypatch):
     paint(here / "photos" / "cat" / "0.png", 9)
     paint(here / "photos" / "closed" / "0.png", 9)
-    scandir = os.scandir
 
-    def refusing(place):  # as to a user who may not look into it
-        if str(place).endswith("closed"):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
-        return scandir(place)
+    def refusing(call, inside):  # as to a user who may not look into it
+        def refuse(place, **options):
+            if inside in os.fspath(place):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+            return call(place, **options)
 
-    monkeypatch.setattr(os, "scandir", refusing)
+        return refuse
+
+    monkeypatch.setattr(os, "scandir", refusing(os.scandir, "closed"))
+    monkeypatch.setattr(os, "stat", refusing(os.stat, "closed/"))
     listing = list_items(Path("photos"))
     assert listing.names == ["cat/0.png"]
     assert listing.skipped == (("closed", "a folder that cannot be opened: Permission denied"),)
@@ -160,7 +163,9 @@ def test_pipes_in_a_table_are_skipped(here, capsys):
     with Path("list.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("path", "label"), *rows])
     assert main(["discover", "list.csv", *TWO]) == 0
-    assert len(table(Path("runs/list/skipped.csv"))) == 3
+    skipped = {row["path"]: row["reason"] for row in table(Path("runs/list/skipped.csv"))}
+    device = "a device, not a file"
+    assert skipped == {"photos/pipe.png": "a pipe, not a file", "/dev/zero": device, "/dev/tty": device}
 
 
 def test_two_spellings_of_a_path_are_one_item(here):
