@@ -15,6 +15,8 @@ from novakind.errors import UserError
 
 Indices = Int[np.ndarray, " _"]
 
+SENSIBLE = 4096  # of a batch, however few items there are
+
 
 def check_batch(batch: int, novel: int, method: str) -> None:
     """The paper's rule, for a method that cannot take steps in parts: ten unlabeled items for each novel class."""
@@ -60,6 +62,12 @@ class Sampler:
             raise UserError(
                 f"{len(unlabeled)} unlabeled items to train on are fewer than 10 x {novel} new categories: "
                 "add items, or give a smaller --novel"
+            )
+        most = max(SENSIBLE, len(labeled) + len(unlabeled))
+        if batch > most:  # labeled items would be repeated until no memory is left
+            raise UserError(
+                f"--batch {batch} is more than the {len(labeled) + len(unlabeled)} items to train on: "
+                f"give --batch {most} or less"
             )
         self.labeled, self.unlabeled, self.seed = labeled, unlabeled, seed
         self.parts = max(1, -(-10 * novel // batch))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import resource
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # what the tests share
 
 from .families import FAMILIES, Count, draw
 from .writes import COMMANDS, every
+
+MEMORY = 12 * 2**30  # bytes of addresses: an attempt that takes more must not take the machine with it
 
 
 def commit() -> str:
@@ -74,6 +77,7 @@ def main() -> int:
     parser.add_argument("--stride", type=int, default=1, help="with --every-write: only every n-th step")
     asked = parser.parse_args()
     torch.set_num_threads(1)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     warnings.simplefilter("ignore")
     if asked.every_write:
         return every_write(asked.only, asked.stride)

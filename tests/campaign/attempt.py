@@ -119,6 +119,8 @@ def run(words: list[str], within: Callable[[], Any] = contextlib.nullcontext) ->
         sentences = [line for line in said.splitlines() if line.startswith("novakind: ")]
         if len(sentences) != 1:
             bad = f"{len(sentences)} sentences instead of one"
+    if not bad and "the memory of this machine is not enough" in said:
+        bad = "it takes all memory"
     if not bad and "Traceback" in said:
         bad = "a traceback was printed"
     return code, bad, said

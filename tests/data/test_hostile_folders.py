@@ -37,7 +37,7 @@ def here(tmp_path, monkeypatch) -> Path:
 
 def test_any_name_that_a_file_system_allows_goes_through_every_verb(here, capsys):
     """Line ends of all sorts in the names of classes and files, and bytes that are no text."""
-    kinds(Path(ODD), names=(f"one{ODD}", os.fsdecode(b"tw\xffo")), odd=ODD)
+    kinds(Path(ODD), names=(f"one{ODD}", os.fsdecode(b"tw\xff\ro")), odd=ODD)
     assert main(["discover", ODD, *TWO, "--out", "run"]) == 0
     assert main(["report", "run"]) == 0
     assert main(["export", "run", "--out", "out.csv"]) == 0
@@ -48,7 +48,7 @@ def test_any_name_that_a_file_system_allows_goes_through_every_verb(here, capsys
     assert main(["discover", ODD, *TWO, "--out", "run"]) == 0
     assert "Traceback" not in capsys.readouterr().err
     with Path("second/predictions.csv").open(newline="", encoding="utf-8", errors="surrogateescape") as file:
-        assert {row["label"] for row in csv.DictReader(file)} == {"", f"one{ODD}", os.fsdecode(b"tw\xffo")}
+        assert {row["label"] for row in csv.DictReader(file)} == {"", f"one{ODD}", os.fsdecode(b"tw\xff\ro")}
 
 
 def test_labels_that_differ_have_names_that_differ():

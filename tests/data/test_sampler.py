@@ -138,3 +138,11 @@ def test_second_views_are_of_partners_and_everything_else_stays():
         for item, partner in zip(with_partner.unlabeled.tolist(), with_partner.second.tolist(), strict=True):
             assert moment[item] == moment[partner]
             assert item != partner
+
+
+def test_a_batch_beyond_all_items_is_refused():
+    """Labeled items would be repeated for it until no memory is left; some repetition is usual with few items."""
+    labeled, unlabeled = np.arange(20), np.arange(20, 60)
+    assert Sampler(labeled, unlabeled, 4096, 2).labeled_batch == 4096
+    with pytest.raises(UserError, match="--batch 999999 is more than the 60 items to train on: give --batch 4096"):
+        Sampler(labeled, unlabeled, 999_999, 2)
