@@ -5,7 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+from novakind.objective.links import cuts, splits
 from novakind.objective.merging import gathered, merge, principal, whiten
+from novakind.objective.mixed import core, held_out, known_ones, recognised
 from novakind.objective.number import estimate
 from novakind.objective.tree import Merge, cut
 
@@ -80,3 +82,29 @@ def test_a_tree_is_cut_at_any_number():
     assert cut(4, tree, 4).tolist() == [0, 1, 2, 3]
     assert len(set(cut(4, tree, 2).tolist())) == 2
     assert set(cut(4, tree, 1).tolist()) == {0}
+
+
+def test_few_links_cross_between_classes_and_a_milder_demand_never_finds_fewer():
+    rows, _, truth = mixture(5, 0, each=30)
+    tree = splits(rows)
+    found = cuts(tree, np.array([12.0, 0.0, -12.0]))
+    assert [int(groups.max()) + 1 for groups in found][:2] == [1, 5]
+    assert len({(group, true) for group, true in zip(found[1], truth, strict=True)}) == 5
+    assert found[2].max() > 4
+    assert np.isneginf(tree.evidence[:20]).all()  # a side with a single item is no class
+
+
+def test_novel_classes_like_known_ones_are_not_all_taken_for_known():
+    """Two clouds that overlap a known class by half: clusters of them merge into it, its core says how many may."""
+    rng = np.random.default_rng(0)
+    centres = np.array([[0, 0], [9, 0], [0, 9], [1.6, 0], [0, 10.6]])
+    truth = np.repeat(np.arange(5), 80)
+    rows = np.hstack([centres[truth] + rng.normal(size=(400, 2)), rng.normal(size=(400, 4))])
+    labels = np.where(truth < 3, truth, -1)
+    space = whiten(rows, labels)
+    spies = held_out(space.rows, labels, rng)
+    filled = core(space.rows, labels, spies)
+    assert recognised(space, labels).all()
+    assert known_ones(space, labels, spies, mixed=True).mean() <= 1.5 * filled + 0.05
+    assert not known_ones(space, labels, spies, mixed=False).any()
+    assert known_ones(space, labels, spies, share=0.25).mean() == 0.25
