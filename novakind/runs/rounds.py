@@ -161,18 +161,21 @@ def carried_over(collection: Collection, earlier: Model, after: Path) -> Model:
     assert isinstance(model.head, JoinedHead)
     had = len(earlier.card.categories)
     fresh = {number: new_direction(number, collection, after) for number in range(had, len(decided.names))}
-    merged = earlier.card.into if len(earlier.card.into) > had else ()  # by training: outputs are finer than categories
-    rows = [merged.index(number) if merged else number for number in range(had)]
-    fresh |= {number: middle(number, after) for number in range(had) if merged.count(number) > 1}
+    rows = loudest(inner, earlier.card.into, had, after) if len(earlier.card.into) > had else list(range(had))
     copy_rows(model.head.inner, inner, rows, {number: row for number, row in fresh.items() if row is not None})
     return model
 
 
-def middle(number: int, after: Path) -> Float[np.ndarray, " dim"] | None:
-    """The direction of the items of a category that several outputs of the earlier model told; None without any."""
+@torch.inference_mode()
+def loudest(inner: nn.Module, into: tuple[int, ...], categories: int, after: Path) -> list[int]:
+    """Of the outputs that merged into each category in training, the one that has most of its items."""
     found = Discovery.result(after)
-    members = found.embedding[found.category == number]
-    return members.mean(0) if len(members) else None
+    said = inner(torch.tensor(found.embedding)).exp().numpy()
+    rows = []
+    for number in range(categories):
+        outputs = [one for one, to in enumerate(into) if to == number]
+        rows.append(outputs[int(said[found.category == number][:, outputs].sum(0).argmax())])
+    return rows
 
 
 def new_direction(number: int, collection: Collection, after: Path) -> Float[np.ndarray, " dim"] | None:

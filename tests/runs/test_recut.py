@@ -121,3 +121,10 @@ def test_trees_of_both_kinds_are_groups_of_leaves():
     assert tree_of({"merging": {"tree": [[0, 2, 0.1, 0.5], [0, 1, 0.9, 1.0]]}}) == sides
     assert tree_of({"estimate": {"sizes": [5, 5, 5], "tree": [[0, 2, 1.0, 10], [3, 1, 2.0, 15]]}}) == sides
     assert tree_of({"estimate": None, "merging": None}) == []
+
+
+def test_a_round_after_a_run_whose_outputs_merged(merged, tmp_path):
+    """One output is carried over for each category, the one that has its items: no category is lost."""
+    found = Discovery.load(merged)
+    two = novakind.discover(str(merged.parent / "rows.npz"), tmp_path / "two", after=merged, epochs=2)
+    assert (two.category == found.category).mean() > 0.97
