@@ -45,7 +45,8 @@ from novakind.model import Card, Model, predict
 from novakind.objective.prior import Prior
 from novakind.progress import Reporter
 from novakind.training.average import move_towards
-from novakind.training.loop import batches, take_step
+from novakind.training.batches import batches
+from novakind.training.loop import take_step
 from novakind.training.memory import keep_memory
 from novakind.training.optim import make_optimizer
 from novakind.training.setup import make_model, make_sampler

@@ -186,6 +186,15 @@ def write_atomic(path: Path, content: bytes) -> None:
         file.write(content)
 
 
+def write_csv(path: Path, header: list[str], rows: Iterable[Iterable[Any]]) -> None:
+    """The same for a table, of which never more than some rows are in memory."""
+    rows = iter(rows)
+    with writing(path) as file:
+        file.write(csv_bytes(header, []))
+        while some := csv_bytes(header, itertools.islice(rows, 10_000))[len(csv_bytes(header, [])) :]:
+            file.write(some)
+
+
 def append(path: Path, content: bytes) -> None:
     """Add to the end of a file, all of it or nothing, and have it on disk; a crash may leave the beginning of it."""
     with Door(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND) as file:

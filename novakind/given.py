@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from novakind.errors import UnreadableError, UserError
 
@@ -102,27 +102,35 @@ class Budget:
 
     def __init__(self, total: int) -> None:
         self.total = total
-        self.used = 0
-        self.changed = threading.Condition()
+        self.taken: Any = [0]
+        self.changed: Any = threading.Condition()
         self.mine = threading.local()
+
+    def share(self, changed: Any, taken: Any) -> None:
+        """Have it in common with other processes: a condition and one number that all of them know."""
+        self.changed, self.taken = changed, taken
+
+    @property
+    def used(self) -> int:
+        return self.taken[0]
 
     @contextmanager
     def room(self, size: int) -> Iterator[None]:
-        """Who has room already gets more at once, for waiting would be for itself."""
-        if getattr(self.mine, "has", False):
+        """Who has room already gets more at once, for waiting would be for itself; so does who needs next to none."""
+        if getattr(self.mine, "has", False) or size < self.total // 1000:
             yield
             return
         size = min(max(size, 0), self.total)
         with self.changed:
-            self.changed.wait_for(lambda: self.used + size <= self.total)
-            self.used += size
+            self.changed.wait_for(lambda: self.taken[0] + size <= self.total)
+            self.taken[0] += size
         try:
             self.mine.has = True
             yield
         finally:
             self.mine.has = False
             with self.changed:
-                self.used -= size
+                self.taken[0] -= size
                 self.changed.notify_all()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,10 +19,12 @@ from torch import Tensor, nn
 
 from novakind import encoders
 from novakind.encoders.front import Front, blank_of, front_from, origin_from
+from novakind.encoders.width import width
 from novakind.errors import UnreadableError, UserError
 from novakind.given import MEGABYTE, read_whole
 from novakind.modality import Modality, from_settings
 from novakind.objective.heads import HEADS, JoinedHead
+from novakind.rows import Items
 from novakind.settings import Positive, Range
 from novakind.structure import misfit_fields, misfit_table
 
@@ -158,67 +161,36 @@ def frozen_parts(encoder: nn.Module) -> frozenset[str]:
     return frozenset(frozen)
 
 
-def width(encoder: nn.Module, shape: tuple[int, ...]) -> int:
-    """How many numbers the encoder gives for an item of this shape, found out with two blank ones."""
-    outputs = blank_outputs(encoder, shape)
-    dim = getattr(encoder, "dim", None)
-    if not isinstance(outputs, Tensor):
-        raise UserError(
-            f"the encoder returns a {type(outputs).__name__}, but a tensor with one vector per item is needed: "
-            "wrap it in a module that returns the vectors alone"
-        )
-    if outputs.ndim != 2 or len(outputs) != 2:
-        raise UserError(
-            f"the encoder gives outputs of shape {tuple(outputs.shape)} for two items, but one vector per item is "
-            "needed: pool or flatten them"
-        )
-    if outputs.dtype != torch.float32:
-        raise UserError(f"the encoder gives {outputs.dtype}, but torch.float32 is needed: convert it with .float()")
-    if isinstance(dim, int) and dim != outputs.shape[1]:
-        raise UserError(
-            f"the encoder has dim = {dim} but gives {outputs.shape[1]} numbers per item: set its dim to "
-            f"{outputs.shape[1]}, or leave it out"
-        )
-    return outputs.shape[1]
-
-
-@torch.no_grad()
-def blank_outputs(encoder: nn.Module, shape: tuple[int, ...]) -> Any:
-    """What the encoder makes of two blank items, in eval mode; neither its modes nor its statistics change."""
-    modes = {module: module.training for module in encoder.modules()}
-    weight = next(encoder.parameters(), torch.empty(0))
-    try:
-        return encoder.eval()(torch.zeros(2, *shape, device=weight.device))
-    except UserError:
-        raise
-    except Exception as error:  # whatever a module of the user's may raise
-        reason = str(error).strip().split("\n")[0] or type(error).__name__
-        raise UserError(
-            f"the encoder does not take a batch of items of shape {shape} ({reason}): give one that does"
-        ) from error
-    finally:
-        for module, mode in modes.items():
-            module.training = mode
-
-
-@torch.inference_mode()
-def predict(
-    model: Model, rows: np.ndarray
-) -> tuple[Float[np.ndarray, "items dim"], Float[np.ndarray, "items classes"]]:
+def predict(model: Model, rows: Items) -> tuple[Float[np.ndarray, "items dim"], Float[np.ndarray, "items classes"]]:
     """Embeddings and log-probabilities of all rows, without augmentation."""
+    embeddings = np.empty((len(rows), model.card.dim), np.float32)
+    logp = np.empty((len(rows), len(model.card.categories)), np.float32)
+    for part, embedded, scores in answers(model, rows, np.arange(len(rows))):
+        embeddings[part], logp[part] = embedded, scores
+    return embeddings, logp
+
+
+def embeddings_of(model: Model, rows: Items, numbers: np.ndarray) -> Float[np.ndarray, "some dim"]:
+    """The embeddings of some of the rows, without a copy of those."""
+    embeddings = np.empty((len(numbers), model.card.dim), np.float32)
+    for part, embedded, _ in answers(model, rows, numbers):
+        embeddings[part] = embedded
+    return embeddings
+
+
+def answers(model: Model, rows: Items, numbers: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+    """Embeddings and log-probabilities of the rows of these numbers, some at a time, with their place among them."""
     was_training = model.training
     model.eval()
     batch = min(512, max(8, 2**25 // max(1, rows[:1].size)))  # 128 MB of numbers: videos are large
-    embeddings = np.empty((len(rows), model.card.dim), np.float32)
-    logp = np.empty((len(rows), len(model.card.categories)), np.float32)
-    for start in range(0, len(rows), batch):
+    for start in range(0, len(numbers), batch):
         part = slice(start, start + batch)
-        x = model.modality.normalise(model.modality.collate(rows[part])).to(model.device)
-        embedded = torch.stack([model.embedding(face) for face in model.modality.faces(x)])
-        scores = torch.stack([model.head(each) for each in embedded]).logsumexp(0) - math.log(len(embedded))
-        embeddings[part], logp[part] = embedded.mean(0).cpu().numpy(), scores.cpu().numpy()
+        with torch.inference_mode():
+            x = model.modality.normalise(model.modality.collate(rows[numbers[part]])).to(model.device)
+            embedded = torch.stack([model.embedding(face) for face in model.modality.faces(x)])
+            scores = torch.stack([model.head(each) for each in embedded]).logsumexp(0) - math.log(len(embedded))
+        yield part, embedded.mean(0).cpu().numpy(), scores.cpu().numpy()
     model.train(was_training)
-    return embeddings, logp
 
 
 def to_bytes(model: Model) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 import novakind
 
 LAYERS = """
-    errors given disk toml settings structure progress objective modality encoders config model
+    errors given disk toml settings structure progress rows objective modality encoders config model
     data datasets methods training runs results arguments estimator compare app __main__
 """.split()  # noqa: SIM905 easier to read than quotes
 ROOT = Path(novakind.__file__).parent

@@ -49,7 +49,7 @@ def supervised(config: Config) -> Config:
 def kmeans_on_pixels(collection: Collection, split: Split) -> float:
     """ACC of plain k-means on the test part's novel items: what the pictures give without learning."""
     known = len(collection.classes)
-    rows = collection.items.reshape(len(collection), -1).astype(np.float64)
+    rows = np.asarray(collection.items).reshape(len(collection), -1).astype(np.float64)
     train = split.train[collection.labels[split.train] < 0]
     test = split.test[collection.truth[split.test] >= known]
     found = kmeans(rows[train], len(collection.truth_classes) - known, seed=0)

@@ -15,6 +15,7 @@ from jaxtyping import Bool, Int
 from novakind.encoders.origin import Origin
 from novakind.errors import UserError
 from novakind.modality import Modality, from_array
+from novakind.rows import Items
 
 Labels = Int[np.ndarray, " items"]
 
@@ -59,7 +60,7 @@ class Collection:
     """
 
     name: str
-    items: np.ndarray
+    items: Items
     labels: Labels
     classes: tuple[str, ...]
     modality: Modality

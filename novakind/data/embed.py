@@ -18,6 +18,7 @@ from novakind.disk import cache_folder
 from novakind.encoders.front import Front, origin_of
 from novakind.encoders.origin import Origin
 from novakind.modality import Modality, from_array
+from novakind.rows import Items
 
 CHUNK = 256  # items between two signs of progress, and lost when the process dies
 
@@ -42,7 +43,7 @@ def embed(collection: Collection, origin: Origin, watch: Watch) -> Collection:
     return replace(now, unkept=unkept)
 
 
-def vectors_of(rows: np.ndarray, modality: Modality, origin: Origin, watch: Watch) -> Float[np.ndarray, "items dim"]:
+def vectors_of(rows: Items, modality: Modality, origin: Origin, watch: Watch) -> Float[np.ndarray, "items dim"]:
     """The vectors of all rows: those that the cache has, and the others computed."""
     return looked_at(rows, modality, origin, watch)[0]
 

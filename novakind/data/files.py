@@ -15,6 +15,7 @@ from novakind.data.store import decode
 from novakind.encoders.origin import Origin
 from novakind.errors import UserError
 from novakind.modality import Kind, Modality, kind_of_files
+from novakind.rows import sample
 
 Watch = Callable[[int, int], None]
 
@@ -70,7 +71,7 @@ def from_files(
         stored.rows,
         numbers,
         classes,
-        modality.fitted(stored.rows) if measured else modality,
+        modality.fitted(stored.rows[sample(stored.rows, np.arange(len(names)))]) if measured else modality,
         tuple(names),
         numbers,
         classes,

@@ -1,22 +1,26 @@
-"""Nearest neighbours among vectors: exact, in blocks; among very many approximate, by a library."""
+"""Nearest neighbours among vectors: exact, in blocks; among very many approximate, in cells."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-
-from novakind.errors import UserError
+from torch import Tensor
+from torch.nn.functional import normalize
 
 EXACT = 100_000  # items: beyond, all pairs take too long
+CELL, CELLS = 1000, 4  # items of a cell on average, and cells in which neighbours are looked for
+SAMPLE, ROUNDS = 50, 5  # items for each centre, and rounds, to find the centres
 BLOCK = 2**25  # likenesses at a time, 128 MB
 
 
 def nearest(rows: Float[np.ndarray, "items dim"], count: int, exact: int = EXACT) -> Int[np.ndarray, "items count"]:
     """For each row the places of the `count` others of greatest cosine, the nearest first."""
-    unit = torch.nn.functional.normalize(torch.from_numpy(np.ascontiguousarray(rows, np.float32)), dim=1)
-    if len(unit) > exact:
-        return approximate(unit.numpy(), count)
+    if len(rows) > exact:
+        return approximate(rows, count)
+    unit = unit_rows(rows)
     found = torch.empty(len(unit), count, dtype=torch.int64)
     step = max(1, BLOCK // len(unit))
     for start in range(0, len(unit), step):
@@ -27,6 +31,10 @@ def nearest(rows: Float[np.ndarray, "items dim"], count: int, exact: int = EXACT
     return found.numpy()
 
 
+def unit_rows(rows: Float[np.ndarray, "items dim"]) -> Float[Tensor, "items dim"]:
+    return normalize(torch.from_numpy(np.ascontiguousarray(rows, np.float32)), dim=1)
+
+
 def mutual(places: Int[np.ndarray, "items count"]) -> Int[np.ndarray, "items count"]:
     """The same, but an item itself stands for each neighbour that does not have it among its own: items far from all
     others have neighbours of any class."""
@@ -35,18 +43,43 @@ def mutual(places: Int[np.ndarray, "items count"]) -> Int[np.ndarray, "items cou
     return np.where(np.stack(returned, 1), places, here)
 
 
-def approximate(unit: Float[np.ndarray, "items dim"], count: int) -> Int[np.ndarray, "items count"]:
-    """By a graph of small worlds (Malkov and Yashunin, 2018); about one neighbour in a hundred is missed."""
-    try:
-        from usearch.index import Index  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        raise UserError(
-            f"{len(unit)} unlabeled items are too many to compare all pairs of them: pip install 'novakind[large]', or "
-            "give --views.neighbours 0"
-        ) from None
-    graph = Index(ndim=unit.shape[1], metric="cos", dtype="f32")
-    graph.add(np.arange(len(unit)), unit, threads=1)  # one thread, so that the graph is the same each time
-    places = graph.search(unit, count + 1).keys.astype(np.int64)
-    others = places != np.arange(len(unit))[:, None]
-    others[others.all(1), -1] = False  # a row that did not find itself leaves out its farthest neighbour
-    return places[others].reshape(len(unit), count)
+def approximate(rows: Float[np.ndarray, "items dim"], count: int, cell: int = CELL) -> Int[np.ndarray, "items count"]:
+    """Rows are put into cells around centres, and neighbours are looked for in the cell of a row and those nearest to
+    it: the time is that of the rows, not of their pairs. Of rows that form groups few neighbours are missed."""
+    centres = centres_of(rows, max(1, len(rows) // cell))
+    inside = np.concatenate([(part @ centres.T).argmax(1).numpy() for part in blocks(rows)])
+    order = np.argsort(inside, kind="stable")
+    members = np.split(order, np.searchsorted(inside[order], np.arange(1, len(centres))))
+    around = (centres @ centres.T).fill_diagonal_(torch.inf).argsort(1, descending=True).tolist()
+    found = np.empty((len(rows), count), np.int64)
+    for here, others in zip(members, around, strict=True):
+        near: list[np.ndarray] = []
+        for number in others:  # so many cells, or more where they are nearly empty
+            if len(near) >= CELLS and sum(map(len, near)) > count:
+                break
+            near.append(members[number])
+        places = np.concatenate(near)
+        unit = unit_rows(rows[places])
+        step = max(1, BLOCK // len(unit))
+        for start in range(0, len(here), step):  # the rows of this cell are the first of those around
+            some = torch.arange(start, min(start + step, len(here)))
+            likeness = unit[some] @ unit.T
+            likeness[some - start, some] = -torch.inf
+            found[here[start : start + step]] = places[likeness.topk(count).indices.numpy()]
+    return found
+
+
+def centres_of(rows: Float[np.ndarray, "items dim"], count: int) -> Float[Tensor, "count dim"]:
+    """Where k-means with cosines puts `count` centres after some rounds, by a sample; the same ones each time."""
+    rng = np.random.default_rng(0)
+    some = unit_rows(rows[np.sort(rng.permutation(len(rows))[: SAMPLE * count])])
+    centres = some[torch.from_numpy(rng.permutation(len(some))[:count])]
+    for _ in range(ROUNDS):
+        inside = torch.cat([(part @ centres.T).argmax(1) for part in some.split(2**14)])
+        sums = torch.zeros_like(centres).index_add_(0, inside, some)
+        centres = torch.where(sums.any(1, keepdim=True), normalize(sums, dim=1), centres)
+    return centres
+
+
+def blocks(rows: Float[np.ndarray, "items dim"]) -> Iterator[Float[Tensor, "some dim"]]:
+    return (unit_rows(rows[start : start + 2**14]) for start in range(0, len(rows), 2**14))

@@ -14,9 +14,9 @@ from novakind.data.collection import Collection
 from novakind.data.paths import list_items
 from novakind.errors import UserError
 from novakind.objective.prior import Prior
+from novakind.rows import sample
 
 Indices = Int[np.ndarray, " _"]
-MEMORY = 2**29  # bytes of items that statistics are measured on: a video is as large as a hundred pictures
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,7 @@ def some_groups(
 
 def standardise(collection: Collection, split: Split) -> Collection:
     """Normalise by the statistics of the training part alone: nothing of the test part leaks."""
-    most = min(50_000, max(500, MEMORY // max(1, collection.items[:1].nbytes)))
-    some = split.train[:: max(1, len(split.train) // most)]
+    some = sample(collection.items, split.train)
     return replace(collection, modality=collection.modality.fitted(collection.items[some], collection.labels[some]))
 
 

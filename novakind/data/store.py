@@ -1,33 +1,40 @@
-"""The store: every file decoded once, appended to one file of raw rows, and memory-mapped ever after.
+"""The store: every file decoded once, kept as raw rows in shards, and memory-mapped ever after.
 
-`rows.bin` holds the rows of the files that could be read, end to end; `index.jsonl` says, one line per file, what was
-read and what was not. Both are append-only, so decoding that was interrupted goes on where it stopped, and rows that
-another process has mapped never change under it.
+`rows-0-0000.bin` and so on hold the rows of the files that could be read, end to end. `index.jsonl` says, one line for
+each file, what was read and what was not, by the file's name, size and time: a file that is new or changed is decoded,
+and no other one. Shards and index only grow, so decoding that was interrupted goes on where it stopped, and rows that
+another process has mapped never change under it. Where more rows are of files that are gone than of others, the others
+are copied into shards of a new generation, which take the place of the old ones.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
-import warnings
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from novakind.disk import appending, cut, locked, remove, write_atomic, writing
+from novakind.data.readers import in_order
+from novakind.data.shards import Shards, newest
+from novakind.disk import appending, locked, write_atomic
 from novakind.errors import UnreadableError
 from novakind.given import is_regular
 from novakind.modality import Modality
-from novakind.structure import misfit
+from novakind.rows import Items
 
-CHUNK = 256
+FILES, BYTES = 64, 2**24  # of the files that are read together, at most
 STORE = "store"  # its name in a run folder
-ROWS, INDEX = "rows.bin", "index.jsonl"
+INDEX = "index.jsonl"
+
+Stamp = tuple[str, int, int]  # the name, size and time of a file: what tells its contents without reading them
+Outcome = list[str] | str  # the suffixes of a file's items, or why it cannot be read
 
 
 @dataclass(frozen=True)
@@ -37,13 +44,24 @@ class Stored:
     A file may hold several items: `suffixes` tell their names apart.
     """
 
-    rows: np.ndarray
+    rows: Items
     kept: list[int]
     suffixes: list[str]
     skipped: list[tuple[int, str]]
 
 
-Outcome = list[str] | str  # the suffixes of a file's items, or why it cannot be read
+class Entry(NamedTuple):
+    """What a line of the index says of a file."""
+
+    first: int  # its first row
+    outcome: Outcome
+
+    @property
+    def items(self) -> int:
+        return 0 if isinstance(self.outcome, str) else len(self.outcome)
+
+    def line(self, stamp: Stamp) -> bytes:
+        return f"{json.dumps([*stamp, *self])}\n".encode()
 
 
 def decode(
@@ -55,62 +73,126 @@ def decode(
     """
     stamps = [_stamp(file, name) for file, name in zip(files, names, strict=True)]
     with locked(folder, wait=True):
-        outcomes = _prepare(folder, modality, stamps)
+        entries, shards = _opened(folder, modality, stamps)
+        missing = [number for number, stamp in enumerate(stamps) if stamp not in entries]
+        done = len(stamps) - len(missing)
+        todo = list(_pieces(missing, stamps, shards.row_bytes))
+        given = ([files[number] for number in piece] for piece in todo)
         with (
-            appending(folder / ROWS) as rows,
-            appending(folder / INDEX) as log,
-            warnings.catch_warnings(),  # threads that enter and leave this in any order lose the filters; restored here
-            ThreadPoolExecutor() as pool,
+            shards,
+            appending(folder / INDEX) as index,
+            closing(in_order(partial(_read, modality), given)) as read,
         ):
-            warnings.simplefilter("ignore")
-            for start in range(len(outcomes), len(files), CHUNK):
-                watch(start, len(files))
-                chunk = range(start, min(start + CHUNK, len(files)))
-                for number, found in zip(chunk, pool.map(lambda i: _try_read(modality, files[i]), chunk), strict=True):
-                    if not isinstance(found, str):
-                        rows.writelines(np.asarray(row, modality.dtype).tobytes() for _, row in found)
-                    outcomes.append(found if isinstance(found, str) else [suffix for suffix, _ in found])
-                    log.write(f"{json.dumps([*stamps[number], outcomes[-1]])}\n".encode())
-                rows.flush()  # rows before index: an index line vouches for its rows
-                log.flush()
-            watch(len(files), len(files))
-        read = [(item, suffix) for item, found in enumerate(outcomes) if isinstance(found, list) for suffix in found]
-        shape = (len(read), *modality.shape)
-        mapped = np.memmap(folder / ROWS, modality.dtype, "r", shape=shape) if read else np.zeros(shape, modality.dtype)
-    skipped = [(number, found) for number, found in enumerate(outcomes) if isinstance(found, str)]
-    return Stored(mapped, [number for number, _ in read], [suffix for _, suffix in read], skipped)
+            for piece in todo:
+                watch(done, len(files))
+                rows, outcomes = next(read)
+                first = shards.add(rows)  # rows before index: an index line vouches for its rows
+                for number, outcome in zip(piece, outcomes, strict=True):
+                    entry = entries[stamps[number]] = Entry(first, outcome)
+                    index.write(entry.line(stamps[number]))
+                    first += entry.items
+                index.flush()
+                done += len(piece)
+            watch(done, len(files))
+        found = [entries[stamp] for stamp in stamps]
+        sizes = [entry.items for entry in found]
+        where = np.repeat([entry.first for entry in found], sizes) + _counted(sizes)
+        mapped = shards.mapped(where.astype(np.int64))
+    return Stored(
+        mapped,
+        np.repeat(np.arange(len(found)), sizes).tolist(),
+        [suffix for entry in found if entry.items for suffix in entry.outcome],
+        [(number, entry.outcome) for number, entry in enumerate(found) if isinstance(entry.outcome, str)],
+    )
 
 
-def _prepare(folder: Path, modality: Modality, stamps: list[tuple[str, int, int]]) -> list[Outcome]:
-    """Leave in the store only what is still valid, ready to be appended to: the outcomes of those leading files.
+def _counted(sizes: list[int]) -> np.ndarray:
+    """0, 1, ... for each."""
+    ends = np.cumsum(sizes, dtype=np.int64)
+    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - sizes, sizes)
 
-    A training may have the rows mapped into its memory, so rows that the index vouches for are never changed in place:
-    where some are no longer valid, the others are copied into a new file that takes the place of the old one.
+
+def _pieces(missing: list[int], stamps: list[Stamp], row_bytes: int) -> Iterator[list[int]]:
+    """Files that are read together: few enough for all that wait to fit into memory."""
+    piece: list[int] = []
+    total = 0
+    for number in missing:
+        size = max(stamps[number][1], row_bytes)
+        if piece and (len(piece) == FILES or total + size > BYTES):
+            yield piece
+            piece, total = [], 0
+        piece.append(number)
+        total += size
+    if piece:
+        yield piece
+
+
+def _opened(folder: Path, modality: Modality, stamps: list[Stamp]) -> tuple[dict[Stamp, Entry], Shards]:
+    """What the store holds, ready to be added to; rows of which the index does not know are left alone."""
+    known, generation, is_whole = _known(folder / INDEX, modality)
+    shards = Shards(folder, generation, modality.shape, modality.dtype)
+    entries = {stamp: entry for stamp, entry in known.items() if shards.hold(entry.first, entry.items)}
+    wanted = {stamp: entries[stamp] for stamp in stamps if stamp in entries}
+    if 2 * sum(entry.items for entry in wanted.values()) < shards.top:
+        newer = Shards(folder, generation + 1, modality.shape, modality.dtype)
+        entries, shards = _copied(wanted, shards, newer), newer
+    if shards.generation != generation or not is_whole or len(entries) < len(known):
+        head = f"{_head(modality, shards.generation)}\n".encode()
+        write_atomic(folder / INDEX, head + b"".join(entry.line(stamp) for stamp, entry in entries.items()))
+    shards.remove_others()
+    return entries, shards
+
+
+def _copied(entries: dict[Stamp, Entry], source: Shards, target: Shards) -> dict[Stamp, Entry]:
+    """The same files with their rows in other shards."""
+    rows, found = source.mapped(np.zeros(0, np.int64)), dict[Stamp, Entry]()
+    target.clear()
+    with target:
+        for stamp, (first, outcome) in entries.items():
+            places = np.arange(first, first + (0 if isinstance(outcome, str) else len(outcome)))
+            found[stamp] = Entry(target.add(rows.gather(places)), outcome)
+    return found
+
+
+def _head(modality: Modality, generation: int) -> str:
+    return json.dumps([modality.decoding(), generation])
+
+
+def _known(index: Path, modality: Modality) -> tuple[dict[Stamp, Entry], int, bool]:
+    """What the index says of which files, the generation of its shards, and whether all of its lines are whole.
+
+    A store of files that were decoded otherwise, or one that cannot be read, is of no use: a new generation begins.
     """
-    index, rows = folder / INDEX, folder / ROWS
-    head = json.dumps(modality.decoding())
-    row_bytes = int(np.prod(modality.shape)) * np.dtype(modality.dtype).itemsize
-    outcomes, is_whole = _still_valid(index, head, stamps, rows, row_bytes)
-    kept = sum(map(_items, outcomes)) * row_bytes
-    lines = _first_lines(index, 1 + len(outcomes)) if outcomes else f"{head}\n".encode()
-    if is_whole:
-        cut(rows, kept)  # without what was being written when the process died
-    else:
-        remove(index)  # nothing vouches for the old rows any more
-        with writing(rows) as file:
-            if kept:
-                with rows.open("rb") as earlier:
-                    _copy(earlier, file, kept)
-    write_atomic(index, lines)
-    return outcomes
+    if not is_regular(index):
+        return {}, newest(index.parent) + 1, False
+    entries: dict[Stamp, Entry] = {}
+    is_whole = True
+    with index.open(encoding="utf-8", errors="replace") as lines:
+        head = next(lines, "").rstrip("\n")
+        generation = int(found[1]) if (found := re.search(r", (\d{1,9})\]$", head)) else -1
+        if head != _head(modality, generation):
+            return {}, newest(index.parent) + 1, False
+        for line in lines:
+            said = _said(line) if line.endswith("\n") else None
+            if said is None:  # damaged, or being written when the process died
+                is_whole = False
+            else:
+                entries[said[0]] = said[1]
+    return entries, generation, is_whole
 
 
-def _items(outcome: Outcome) -> int:
-    return 0 if isinstance(outcome, str) else len(outcome)
+def _said(line: str) -> tuple[Stamp, Entry] | None:
+    try:
+        match json.loads(line):
+            case [str(name), int(size), int(time), int(first), str() | list() as outcome]:
+                if first >= 0 and all(isinstance(each, str) for each in outcome):
+                    return (name, size, time), Entry(first, outcome)
+    except (ValueError, RecursionError):
+        pass
+    return None
 
 
-def _stamp(file: Path, name: str) -> tuple[str, int, int]:
-    """What identifies a file's contents without reading them."""
+def _stamp(file: Path, name: str) -> Stamp:
     try:
         status = os.stat(file)
     except (OSError, ValueError):  # ValueError: a name with a NUL, from a manifest
@@ -118,47 +200,16 @@ def _stamp(file: Path, name: str) -> tuple[str, int, int]:
     return name, status.st_size, status.st_mtime_ns
 
 
-def _try_read(modality: Modality, file: Path) -> list[tuple[str, np.ndarray]] | str:
-    try:
-        if not os.path.lexists(file):
-            return "no such file"
-        return modality.read(file)
-    except UnreadableError as error:
-        return str(error)
-
-
-def _still_valid(
-    index: Path, head: str, stamps: list[tuple[str, int, int]], rows_file: Path, row_bytes: int
-) -> tuple[list[Outcome], bool]:
-    """The outcomes of those leading files that the store holds as they are on disk now; whether it holds no others."""
-    if not is_regular(index) or not is_regular(rows_file):
-        return [], False
-    with index.open(encoding="utf-8", errors="replace") as lines:
-        if next(lines, "").rstrip("\n") != head:
-            return [], False
-        outcomes: list[Outcome] = []
-        rows_left = rows_file.stat().st_size // row_bytes
-        for number, line in enumerate(lines):
-            try:
-                *seen, outcome = json.loads(line)
-                rows_left -= _items(outcome) if not misfit(outcome, list[str] | str, "outcome") else rows_left + 1
-            except (ValueError, TypeError, RecursionError):
-                seen, outcome, rows_left = [], [], -1
-            if rows_left < 0 or not line.endswith("\n"):  # the line that was being written when the process died
-                return outcomes, next(lines, None) is None
-            if number >= len(stamps) or tuple(seen) != stamps[number]:
-                return outcomes, False
-            outcomes.append(outcome)
-    return outcomes, True
-
-
-def _first_lines(file: Path, count: int) -> bytes:
-    with file.open("rb") as opened:
-        return b"".join(itertools.islice(opened, count))
-
-
-def _copy(source: Any, target: Any, count: int) -> None:
-    """The first `count` bytes, a piece at a time."""
-    while count > 0 and (piece := source.read(min(count, 1 << 24))):
-        target.write(piece)
-        count -= len(piece)
+def _read(modality: Modality, files: list[Path]) -> tuple[np.ndarray, list[Outcome]]:
+    """The rows of these files, end to end, and what came of each."""
+    rows: list[np.ndarray] = []
+    outcomes: list[Outcome] = []
+    for file in files:
+        try:
+            found = modality.read(file)
+        except UnreadableError as error:
+            outcomes.append(str(error) if os.path.lexists(file) else "no such file")
+        else:
+            rows += [np.asarray(row, modality.dtype) for _, row in found]
+            outcomes.append([suffix for suffix, _ in found])
+    return np.stack(rows) if rows else np.zeros((0, *modality.shape), modality.dtype), outcomes

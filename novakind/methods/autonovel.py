@@ -86,7 +86,7 @@ class AutoNovel(Method):
                 layer.requires_grad_(False)
 
     def before_epoch(
-        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
+        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[..., Embedded]
     ) -> None:
         if stage.name == "discover":
             for layer in early_layers(model.encoder, self.LEARNING):

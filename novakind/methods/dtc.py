@@ -70,7 +70,7 @@ class DTC(Supervised):
             model.extra["past"] = copy.deepcopy(assigner(model)).requires_grad_(False)
 
     def before_epoch(
-        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
+        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[..., Embedded]
     ) -> None:
         """Targets are not saved, but the weights that made them are: a run that resumes computes them again."""
         if stage.name == "supervised":
@@ -84,7 +84,7 @@ class DTC(Supervised):
         if due or self.targets is None:
             self.refresh(model, embed)
 
-    def refresh(self, model: Model, embed: Callable[[], Embedded]) -> None:
+    def refresh(self, model: Model, embed: Callable[..., Embedded]) -> None:
         """Targets by item number, from the past weights."""
         now, past = assigner(model), model.extra["past"]
         assert isinstance(past, Assigner)
@@ -108,7 +108,7 @@ class DTC(Supervised):
             "mse": self.CONSISTENCY * ramp * losses.consistency_mse(first, second),
         }
 
-    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
+    def finish(self, model: Model, embed: Callable[..., Embedded]) -> None:
         clusters = assigner(model).clusters
         clusters.settle()
         model.extra.clear()

@@ -39,7 +39,7 @@ class Kmeans(Method):
         return {}
 
     @torch.no_grad()
-    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
+    def finish(self, model: Model, embed: Callable[..., Embedded]) -> None:
         wide = model.embed.in_features
         mean, axes = np.zeros(wide), np.eye(wide)
         if wide > model.card.dim:
@@ -50,12 +50,13 @@ class Kmeans(Method):
 
 
 def raw_rows(
-    model: Model, embed: Callable[[], Embedded]
+    model: Model, embed: Callable[..., Embedded], most: int = 0
 ) -> tuple[Float[np.ndarray, "items numbers"], Int[np.ndarray, " items"]]:
-    """The encoder's outputs for the training items, recorded while they are embedded, and their labels."""
+    """The encoder's outputs for the training items, at most so many, recorded while they are embedded, and their
+    labels."""
     heard: list[Tensor] = []
     listener = model.encoder.register_forward_hook(lambda module, inputs, output: heard.append(output.cpu()))
-    labels = embed().labels
+    labels = embed(most).labels
     listener.remove()
     return torch.cat(heard).numpy(), labels
 

@@ -89,7 +89,7 @@ class Ours(Method):
             model.extra["siblings"] = Siblings([self.new_head(model) for _ in range(self.heads - 1)]).to(model.device)
 
     def before_epoch(
-        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
+        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[..., Embedded]
     ) -> None:
         if epoch == 0 and self.clustered:
             found = (place_again if stage.name == "again" else place)(model, embed, self.prior, self.seed)
@@ -181,7 +181,7 @@ class Ours(Method):
         if "siblings" in model.extra:
             siblings_of(average).loss.copy_(siblings_of(model).loss)
 
-    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
+    def finish(self, model: Model, embed: Callable[..., Embedded]) -> None:
         if "siblings" in model.extra and (best := int(siblings_of(model).loss.argmin())):
             chosen = siblings_of(model).heads[best - 1]
             model.embed.load_state_dict(chosen[0].state_dict())

@@ -90,7 +90,7 @@ class Method(Protocol):
         """
 
     def before_epoch(
-        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
+        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[..., Embedded]
     ) -> None:
         """Prepare an epoch (from 0 in each stage); `history` holds the lines of metrics.jsonl so far.
 
@@ -111,5 +111,5 @@ class Method(Protocol):
         Without an average both are the same model.
         """
 
-    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
+    def finish(self, model: Model, embed: Callable[..., Embedded]) -> None:
         """What follows training: the last chance to set the head that predicts."""

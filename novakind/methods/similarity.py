@@ -91,7 +91,7 @@ class PairClustering(Method):
             model.extra.requires_grad_(False)
 
     def before_epoch(
-        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
+        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[..., Embedded]
     ) -> None:
         if stage.name == "discover":
             if epoch == 0:
@@ -114,7 +114,7 @@ class PairClustering(Method):
             terms |= {"pairs": pair, "pseudo": self.PSEUDO * ramp_up(batch.progress / self.RAMP) * pseudo}
         return terms
 
-    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
+    def finish(self, model: Model, embed: Callable[..., Embedded]) -> None:
         model.extra.clear()
 
 

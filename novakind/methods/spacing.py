@@ -85,7 +85,7 @@ class Spacing(Supervised):
             model.replace_head("direction")
 
     def before_epoch(
-        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
+        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[..., Embedded]
     ) -> None:
         if stage.name == "supervised":
             return
@@ -118,7 +118,7 @@ class Spacing(Supervised):
             terms["pull"] = mean((pulled - points[nearest].repeat(2, 1)).square().sum(1)) / size
         return terms
 
-    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
+    def finish(self, model: Model, embed: Callable[..., Embedded]) -> None:
         corners = corners_of(model)
         model.extra.clear()
         embedding, labels, _ = embed()

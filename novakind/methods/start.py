@@ -28,6 +28,7 @@ from novakind.objective.prior import Prior
 
 LEAST = 0.1  # of the mean size of a category: so large is each taken to be
 ROUNDS = 50  # of moving centres to the items that are nearest to them
+MOST = 100_000  # items by which it is decided: more would take longer and say the same
 QUICK = 3_000_000  # items times clusters: beyond, k-means has one start
 
 Rows = Float[np.ndarray, "items dim"]
@@ -36,9 +37,9 @@ Centres = Float[np.ndarray, "classes dim"]
 
 
 @torch.no_grad()
-def place(model: Model, embed: Callable[[], Embedded], prior: Prior, seed: int) -> Float[Tensor, " classes"]:
+def place(model: Model, embed: Callable[..., Embedded], prior: Prior, seed: int) -> Float[Tensor, " classes"]:
     """Set embedding and prototypes by the training items as the encoder sees them; the shares of the clusters."""
-    rows, labels = raw_rows(model, embed)
+    rows, labels = raw_rows(model, embed, MOST)
     metric = learn_metric(rows, labels, model.card.dim, seed, 0 if prior.mixed else len(prior.novel))
     wide = len(metric.axes)
     model.embed.weight.zero_()[:wide] = torch.from_numpy(metric.axes)
@@ -46,9 +47,9 @@ def place(model: Model, embed: Callable[[], Embedded], prior: Prior, seed: int) 
     return set_prototypes(model, predicted(model, rows), labels, prior, seed)
 
 
-def place_again(model: Model, embed: Callable[[], Embedded], prior: Prior, seed: int) -> Float[Tensor, " classes"]:
+def place_again(model: Model, embed: Callable[..., Embedded], prior: Prior, seed: int) -> Float[Tensor, " classes"]:
     """Set the prototypes by the training items as the model sees them now: learnt, clusters are easier to find."""
-    rows, labels, _ = embed()
+    rows, labels, _ = embed(MOST)
     return set_prototypes(model, rows, labels, prior, seed)
 
 

@@ -39,7 +39,7 @@ class SupCon(Method):
     def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
         return {"contrast": contrast(gathered(model.embedding(batch.x)), gathered(batch.labels), self.temperature)}
 
-    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
+    def finish(self, model: Model, embed: Callable[..., Embedded]) -> None:
         place_centres(model, embed, self.prior, self.seed)
 
 

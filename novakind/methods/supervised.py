@@ -37,12 +37,12 @@ class Supervised(Method):
         logp = model(batch.x)[:, : self.prior.known]
         return {"ce": losses.cross_entropy(torch.log_softmax(logp, 1), batch.labels, self.config.objective.smoothing)}
 
-    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
+    def finish(self, model: Model, embed: Callable[..., Embedded]) -> None:
         place_centres(model, embed, self.prior, self.config.seed)
 
 
 def place_centres(
-    model: Model, embed: Callable[[], Embedded], prior: Prior, seed: int, head: str = "direction"
+    model: Model, embed: Callable[..., Embedded], prior: Prior, seed: int, head: str = "direction"
 ) -> None:
     """Let the nearest centre decide: the known classes' means, and k-means centres of the unlabeled items."""
     embedding, labels, _ = embed()

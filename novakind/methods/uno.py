@@ -89,7 +89,7 @@ class UNO(Method):
         return MLPHead(model.card.dim, self.known + novel, self.tau)
 
     def before_epoch(
-        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[[], Embedded]
+        self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[..., Embedded]
     ) -> None:
         if "rivals" in model.extra:
             rivals_of(model).loss.zero_()
@@ -147,7 +147,7 @@ class UNO(Method):
         if "rivals" in model.extra:
             rivals_of(average).loss.copy_(rivals_of(model).loss)
 
-    def finish(self, model: Model, embed: Callable[[], Embedded]) -> None:
+    def finish(self, model: Model, embed: Callable[..., Embedded]) -> None:
         head, rivals = head_of(model), rivals_of(model)
         best = [head, *rivals.others][int(rivals.loss.argmin())]
         head.projection.load_state_dict(best.projection.state_dict())

@@ -198,8 +198,9 @@ rows = np.stack([np.asarray(picture).transpose(2, 0, 1) for picture in square])"
 
     def read(self, path: Path) -> list[tuple[str, np.ndarray]]:
         """Upright, in RGB, scaled to cover the square and cropped at the centre: uint8 (3, size, size)."""
-        whole = open_rgb(path, max(512, self.size), self.megapixels)
-        picture = ImageOps.fit(whole, (self.size, self.size), Pillow.Resampling.BILINEAR)
+        picture, size = open_rgb(path, max(512, self.size), self.megapixels), (self.size, self.size)
+        if picture.size != size:
+            picture = ImageOps.fit(picture, size, Pillow.Resampling.BILINEAR)
         return [("", np.ascontiguousarray(np.asarray(picture, dtype=np.uint8).transpose(2, 0, 1)))]
 
     def reading(self) -> ImageReading:

@@ -32,12 +32,14 @@ def numeric(X: np.ndarray) -> np.ndarray:
 
 
 def finite(X: np.ndarray) -> np.ndarray:
-    """X as float32, itself where it is of that type; a value that is not a finite number is refused with its place."""
+    """X as float32, itself where it is of that type, or of fractions that lie on disk; a value that is not a finite
+    number is refused with its place."""
     with np.errstate(over="ignore"):  # beyond float32: infinite, and refused below
-        items = np.asarray(X, dtype=np.float32)
+        items = X if isinstance(X, np.memmap) and X.dtype.kind == "f" else np.asarray(X, dtype=np.float32)
     count, place = 0, []
     for start, part in pieces(items):
-        bad = ~np.isfinite(part)
+        with np.errstate(over="ignore"):
+            bad = ~np.isfinite(part.astype(np.float32, copy=False))
         if bad.any():
             place = place or (np.argwhere(bad)[0] + [start, *[0] * (items.ndim - 1)]).tolist()
             count += int(bad.sum())

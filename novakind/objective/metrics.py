@@ -10,6 +10,7 @@ as task-agnostic. The number of novel neurons may differ from the true number of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -56,6 +57,23 @@ def novel_acc(truth: Labels, predicted: Labels, known: int) -> float:
     return clustering_acc(truth[found] - known, predicted[found] - known) * float(found.mean())
 
 
+class Chosen(NamedTuple):
+    """The best category of each item: among all, among the known ones, and among the novel ones."""
+
+    any: Labels
+    known: Labels
+    novel: Labels
+
+
+def chosen(
+    logp: Float[np.ndarray, "items classes"], known: int, novel: Float[np.ndarray, "items novel"] | None = None
+) -> Chosen:
+    """`novel` are answers among the novel classes alone, where they have a head of their own."""
+    parts = (logp, logp[:, :known], logp[:, known:] if novel is None else novel)
+    best = [part.argmax(1) if part.shape[1] else np.zeros(len(part), np.int64) for part in parts]
+    return Chosen(best[0], best[1], best[2] + known)
+
+
 def scores(
     truth: Labels,
     logp: Float[np.ndarray, "items classes"],
@@ -63,31 +81,28 @@ def scores(
     split: str,
     novel: Float[np.ndarray, "items novel"] | None = None,
 ) -> dict[str, float]:
-    """Every metric of one split; `truth` gives each item's true class, and items of unknown truth (-1) are left out.
+    """Every metric of one split; `truth` gives each item's true class, and items of unknown truth (-1) are left out."""
+    return judged(truth, chosen(logp, known, novel), known, split)
 
-    `novel` are answers among the novel classes alone, where they have a head of their own.
-    """
+
+def judged(truth: Labels, best: Chosen, known: int, split: str) -> dict[str, float]:
+    """The same from the best categories."""
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score  # here: it takes a second
 
-    alone = (logp[:, known:] if novel is None else novel)[truth >= 0]
-    logp, truth = logp[truth >= 0], truth[truth >= 0]
-    agnostic = logp.argmax(1)
+    best, truth = Chosen(*(part[truth >= 0] for part in best)), truth[truth >= 0]
     is_novel = truth >= known
     result: dict[str, float] = {}
     if (~is_novel).any():
-        old, old_truth = logp[~is_novel], truth[~is_novel]
-        result[f"known_acc/{split}/agnostic"] = float((old.argmax(1) == old_truth).mean())
-        result[f"known_acc/{split}/aware"] = float((old[:, :known].argmax(1) == old_truth).mean())
+        old = truth[~is_novel]
+        result[f"known_acc/{split}/agnostic"] = float((best.any[~is_novel] == old).mean())
+        result[f"known_acc/{split}/aware"] = float((best.known[~is_novel] == old).mean())
     if is_novel.any():
-        new_truth = truth[is_novel]
-        for protocol, predicted in (
-            ("agnostic", agnostic[is_novel]),
-            ("aware", alone[is_novel].argmax(1) + known),
-        ):
-            result[f"novel_acc/{split}/{protocol}"] = novel_acc(new_truth, predicted, known)
-            result[f"novel_nmi/{split}/{protocol}"] = float(normalized_mutual_info_score(new_truth, predicted))
-            result[f"novel_ari/{split}/{protocol}"] = float(adjusted_rand_score(new_truth, predicted))
-        result[f"novel_acc/{split}/joint"] = clustering_acc(new_truth, agnostic[is_novel])
+        new = truth[is_novel]
+        for protocol, predicted in (("agnostic", best.any[is_novel]), ("aware", best.novel[is_novel])):
+            result[f"novel_acc/{split}/{protocol}"] = novel_acc(new, predicted, known)
+            result[f"novel_nmi/{split}/{protocol}"] = float(normalized_mutual_info_score(new, predicted))
+            result[f"novel_ari/{split}/{protocol}"] = float(adjusted_rand_score(new, predicted))
+        result[f"novel_acc/{split}/joint"] = clustering_acc(new, best.any[is_novel])
     return result
 
 

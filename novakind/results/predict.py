@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
-from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from itertools import chain, islice
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from novakind.data.paths import list_items
+from novakind.data.readers import in_order
 from novakind.disk import csv_bytes
 from novakind.errors import UnreadableError, UserError
 from novakind.modality import Modality, from_array
@@ -27,7 +25,6 @@ from novakind.training.distributed import agreed, is_first, rank
 
 ROWS = 512  # of an array in a piece
 FILES = 64  # in a piece
-ALONE = 16  # pieces that are read before other processes are asked to help: they take seconds to start
 
 
 class Rows(NamedTuple):
@@ -126,24 +123,7 @@ def answers(model: Model, read: Read) -> list[list[Any]]:
 
 def read_ahead(given: Iterator[Rows | Files], reads: Modality, readers: int) -> Iterator[Read]:
     """The pieces in their order; those of large work by several processes, which never read far ahead."""
-    readers = readers or os.cpu_count() or 1
-    for piece in islice(given, ALONE if readers > 1 else None):
-        yield read_piece(reads, piece)
-    following = next(given, None)
-    if following is None:
-        return
-    with ProcessPoolExecutor(readers, multiprocessing.get_context("forkserver")) as pool:
-        waiting: deque[Any] = deque()
-        for piece in chain([following], given):
-            waiting.append(pool.submit(read_piece, reads, piece) if isinstance(piece, Files) else piece)
-            if len(waiting) > 3 * readers:
-                yield finished(waiting.popleft(), reads)
-        while waiting:
-            yield finished(waiting.popleft(), reads)
-
-
-def finished(waiting: Any, reads: Modality) -> Read:
-    return read_piece(reads, waiting) if isinstance(waiting, Rows) else waiting.result()
+    return in_order(partial(read_piece, reads), given, readers, lambda piece: isinstance(piece, Rows))
 
 
 def read_piece(reads: Modality, piece: Rows | Files) -> Read:

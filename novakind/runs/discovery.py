@@ -22,7 +22,7 @@ from novakind.runs.cells import clip, percent
 from novakind.runs.record import read_predictions, read_results
 from novakind.runs.review import Review
 from novakind.runs.reviewed import CONFIRMED, IGNORED, LABELED, STATUS, Reviewed, Snapshot
-from novakind.runs.standing import masses, standing
+from novakind.runs.standing import margins, masses, standing
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +120,7 @@ class Discovery:
         """The probability of every item's category minus that of the next best one."""
         if self.margins is not None:
             return self.margins
-        best = np.sort(np.exp(self.logp), axis=1)[:, ::-1]
-        return best[:, 0] - best[:, 1] if best.shape[1] > 1 else best[:, 0]
+        return margins(self.logp)
 
     @cached_property
     def categories(self) -> tuple[Category, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,17 +11,17 @@ import torch
 from jaxtyping import Float, Int
 
 from novakind import __version__
-from novakind.data.collection import Collection, Decided, Labels
+from novakind.data.collection import Collection, Labels
 from novakind.data.decided import Decisions
 from novakind.data.split import Split
 from novakind.disk import write_atomic
-from novakind.model import Model, predict, to_bytes
+from novakind.model import Model, to_bytes
 from novakind.objective import metrics
 from novakind.objective.heads import JoinedHead
 from novakind.objective.number import Estimate
+from novakind.runs.answers import Answers, write_answers
 from novakind.runs.folder import Run
 from novakind.runs.rounds import round_of
-from novakind.training.collapse import check_answers
 
 
 def finish(
@@ -33,12 +35,8 @@ def finish(
     estimate: Estimate | None = None,
 ) -> dict[str, Any]:
     """Write model, predictions, embeddings and results into the run folder."""
-    embedding, logp = predict(model, collection.items)
-    check_answers(logp)
-    novel = model.aware(embedding)
-    best = logp.argmax(1)
-    if collection.decided:
-        logp, best = respected(collection, collection.decided, logp)
+    leaves = partial(leaves_of, model, split=split, estimate=estimate)
+    found = write_answers(run.path / "embeddings.npz", collection, model, leaves)
     splits = split.names(len(collection))
     scored = {name: np.array([place == name for place in splits]) for name in ("train", "val", "test")}
     results = {
@@ -46,12 +44,11 @@ def finish(
             key: value
             for name, chosen in scored.items()
             if chosen.any() and (name != "train" or (collection.truth[chosen] >= model.card.known).any())
-            for key, value in metrics.scores(
+            for key, value in metrics.judged(
                 collection.truth[chosen],
-                logp[chosen],
+                metrics.Chosen(*(best[chosen] for best in found.best)),
                 model.card.known,
                 name,
-                novel[chosen] if novel is not None else None,
             ).items()
         },
         "minutes": round(sum(line["seconds"] for line in history) / 60, 2),
@@ -69,18 +66,15 @@ def finish(
     }
     free = split.train[(collection.labels[split.train] < 0) & (collection.truth[split.train] >= 0)]
     if estimate and len(free):
-        results["metrics"] |= open_scores(collection.truth[free], best[free], model.card.known, estimate)
+        results["metrics"] |= open_scores(collection.truth[free], found.category[free], model.card.known, estimate)
     if decisions:
-        results["round"] = round_of(decisions, collection, best)
+        results["round"] = round_of(decisions, collection, found.category)
     write_atomic(run.model_file, to_bytes(model))
     run.write_csv(
         "predictions.csv",
         ["path", "split", "label", "truth", "id", "category", "probability"],
-        prediction_rows(collection, splits, model, logp, best),
+        prediction_rows(collection, splits, model, found),
     )
-    leaves = leaves_of(model, embedding, split, estimate)
-    arrays = {} if leaves is None else {"leaves": leaves[:, None].astype(np.float32)}
-    run.write_arrays("embeddings.npz", embedding=embedding, logp=logp, **arrays)
     run.write_csv("skipped.csv", ["path", "reason"], collection.skipped)
     run.write_json("results.json", results)
     return results
@@ -116,22 +110,15 @@ def open_scores(truth: Labels, predicted: Labels, known: int, estimate: Estimate
     }
 
 
-def respected(
-    collection: Collection, decided: Decided, logp: Float[np.ndarray, "items classes"]
-) -> tuple[Float[np.ndarray, "items classes"], Int[np.ndarray, " items"]]:
-    """The model's answers, but none that a person ruled out; and the categories, of confirmed items as confirmed."""
-    logp = logp.copy()
-    for item, numbers in decided.barred.items():
-        logp[item, list(numbers)] = JoinedHead.nothing
-        logp[item] -= np.logaddexp.reduce(logp[item])
-    return logp, np.where(decided.confirmed, collection.labels, logp.argmax(1))
-
-
-def prediction_rows(collection: Collection, splits: list[str], model: Model, logp: np.ndarray, best: np.ndarray):
+def prediction_rows(collection: Collection, splits: list[str], model: Model, found: Answers) -> Iterator[list[Any]]:
     """One row per item, in the order of the collection."""
     taught = collection.decided.taught if collection.decided else np.zeros(len(collection), dtype=bool)
     for number, path in enumerate(collection.paths):
-        label, truth, category = int(collection.labels[number]), int(collection.truth[number]), int(best[number])
+        label, truth, category = (
+            int(collection.labels[number]),
+            int(collection.truth[number]),
+            int(found.category[number]),
+        )
         yield [
             path,
             splits[number],
@@ -139,5 +126,5 @@ def prediction_rows(collection: Collection, splits: list[str], model: Model, log
             collection.truth_classes[truth] if truth >= 0 else "",
             category,
             model.card.categories[category],
-            f"{np.exp(logp[number, category]):.6f}",
+            f"{found.probability[number]:.6f}",
         ]

@@ -11,12 +11,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from novakind.config import Config, as_tables
 from novakind.data.source import Source, learnt_kind
-from novakind.disk import UnwritableError, append, csv_bytes, locked, make_folder, remove, rename, write_atomic
+from novakind.disk import UnwritableError, append, locked, make_folder, remove, rename, write_atomic, write_csv
 from novakind.errors import UserError
 from novakind.given import is_regular
 from novakind.modality import KINDS
@@ -176,12 +175,7 @@ class Run:
         write_atomic(self.path / name, json.dumps(content, indent=1).encode())
 
     def write_csv(self, name: str, header: list[str], rows: Iterable[Iterable[Any]]) -> None:
-        write_atomic(self.path / name, csv_bytes(header, rows))
-
-    def write_arrays(self, name: str, **arrays: np.ndarray) -> None:
-        buffer = io.BytesIO()
-        np.savez(buffer, allow_pickle=False, **arrays)
-        write_atomic(self.path / name, buffer.getvalue())
+        write_csv(self.path / name, header, rows)
 
 
 def essence(settings: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import numpy as np
 import torch
@@ -30,6 +30,8 @@ TEXT = 512 * MEGABYTE  # the largest table
 SMALL = 16 * MEGABYTE  # the largest of settings and results
 COLUMNS = ("path", "split", "label", "truth", "id", "category", "probability")
 SPLITS = ("train", "val", "test")
+SOME = 10_000  # rows at a time
+LARGE = 512 * MEGABYTE  # arrays that stay on disk until they are asked for
 CLOSE = 1e-3  # how far a probability may be from its logarithm: the table rounds
 
 Count = Annotated[int, Range(0, 2**53)]
@@ -128,55 +130,61 @@ def read_results(run: Path) -> dict[str, Any]:
 def read_predictions(run: Path, results: dict[str, Any]) -> Predictions:
     """predictions.csv and embeddings.npz, which must agree with each other and with results.json."""
     file, names = run / "predictions.csv", results["classes"]
-    rows = read_rows(file)
+    rows = read_columns(file)
+    count = len(rows["id"])
     embedding, logp = read_arrays(run / "embeddings.npz", ("embedding", "logp"))
-    if not len(rows) == len(embedding) == len(logp) or logp.shape[1] != len(names):
-        found = f"{len(rows)} predictions of {len(names)} classes but arrays of shape {logp.shape}"
+    if not count == len(embedding) == len(logp) or logp.shape[1] != len(names):
+        found = f"{count} predictions of {len(names)} classes but arrays of shape {logp.shape}"
         raise UserError(f"{run} has {found}, which must agree: {AGAIN}")
     try:
-        category = np.array([int(row["id"]) for row in rows], dtype=np.int64)
-        probability = np.array([float(row["probability"]) for row in rows], dtype=np.float64)
+        category = np.array([int(number) for number in rows["id"]], dtype=np.int64)
+        probability = np.array([float(share) for share in rows["probability"]], dtype=np.float64)
     except (ValueError, OverflowError) as error:
         raise damaged(file, error, AGAIN) from None
-    labels, truth = (tuple(row[name] for row in rows) for name in ("label", "truth"))
+    paths, splits, labels, truth = (tuple(rows[name]) for name in ("path", "split", "label", "truth"))
     labelable = names if "round" in results else names[: results["known"]]
     given, true = {"", *labelable}, {"", *(results.get("truth_classes") or ())}
     wrong = {
         "a category's number is out of range": not ((category >= 0) & (category < len(names))).all(),
         "a probability is not from 0 to 1": not ((probability >= 0) & (probability <= 1 + CLOSE)).all(),
-        "a split is none of train, val, test": not {row["split"] for row in rows} <= set(SPLITS),
+        "a split is none of train, val, test": not set(splits) <= set(SPLITS),
         "a label is no known class": not set(labels) <= given,
         "a true class is not in results.json": results.get("truth_classes") is not None and not set(truth) <= true,
     }
     check(file, next((what for what, holds in wrong.items() if holds), ""), AGAIN)
-    if any(names[number] != row["category"] for number, row in zip(category, rows, strict=True)):
+    if any(names[number] != name for number, name in zip(category, rows["category"], strict=True)):
         raise damaged(file, "a category's name is not the one in results.json", AGAIN)
-    if np.isnan(logp).any() or (logp > CLOSE).any():
+    if not all((logp[start : start + SOME] <= CLOSE).all() for start in range(0, len(logp), SOME)):  # nor is NaN
         raise damaged(run / "embeddings.npz", "logp holds what is no logarithm of a probability", AGAIN)
     for array in (category, probability, embedding, logp):
         array.flags.writeable = False
-    paths, splits = (tuple(row[name] for row in rows) for name in ("path", "split"))
     try:
-        carried = read_carried(results, len(rows))
+        carried = read_carried(results, count)
     except ValueError as error:
         raise damaged(run / "results.json", error, AGAIN) from None
     return Predictions(paths, splits, labels, truth, category, probability, embedding, logp, carried)
 
 
-def read_rows(file: Path) -> list[dict[str, str]]:
+def read_columns(file: Path) -> dict[str, list[str]]:
+    """By name; equal cells of a table of very many rows take the place of one."""
     text = content_of(file, TEXT, AGAIN).decode("utf-8", "surrogateescape")
+    known: dict[str, str] = {}
     try:
-        reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-        rows = list(reader)
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        header = next(reader, [])
+        lacking = [name for name in COLUMNS if name not in header]
+        check(file, f"it has no column {lacking[0]}" if lacking else "", AGAIN)
+        columns: list[list[str]] = [[] for _ in header]
+        for row in reader:
+            if len(row) != len(header):
+                number = len(columns[0])
+                raise damaged(file, f"row {number} has another number of cells than the header", AGAIN)
+            for column, cell in zip(columns, row, strict=True):
+                column.append(known.setdefault(cell, cell) if len(known) < SOME else known.get(cell, cell))
     except csv.Error as error:
         raise damaged(file, error, AGAIN) from None
-    lacking = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-    check(file, f"it has no column {lacking[0]}" if lacking else "", AGAIN)
-    for number, row in enumerate(rows):
-        if None in row or None in row.values():
-            raise damaged(file, f"row {number} has another number of cells than the header", AGAIN)
-    check(file, "" if rows else "it holds no row", AGAIN)
-    return rows
+    check(file, "" if columns[0] else "it holds no row", AGAIN)
+    return dict(zip(header, columns, strict=True))
 
 
 def read_leaves(run: Path, items: int) -> np.ndarray:
@@ -196,8 +204,11 @@ def read_arrays(file: Path, names: tuple[str, ...]) -> list[np.ndarray]:
             if size > max(64 * TEXT, 4 * stream.seek(0, 2)):
                 raise UnreadableError("it holds more than memory does")
             stream.seek(0)
-            with np.load(stream, allow_pickle=False) as arrays:
-                found = [arrays[name] for name in names]
+            if size > LARGE:
+                found = [mapped_entry(file, stream, name) for name in names]
+            else:
+                with np.load(stream, allow_pickle=False) as arrays:
+                    found = [arrays[name] for name in names]
     except UnreadableError as error:
         raise damaged(file, error, AGAIN) from None
     except Exception as error:  # numpy, zipfile and zlib each have their own ways to say so
@@ -205,7 +216,21 @@ def read_arrays(file: Path, names: tuple[str, ...]) -> list[np.ndarray]:
     for name, array in zip(names, found, strict=True):
         if array.ndim != 2 or array.dtype.kind != "f":
             raise damaged(file, f"{name} of type {array.dtype} and shape {array.shape} is no matrix of numbers", AGAIN)
-    return [np.array(array, dtype=np.float32) for array in found]
+    return [array if isinstance(array, np.memmap) else np.array(array, dtype=np.float32) for array in found]
+
+
+def mapped_entry(file: Path, stream: BinaryIO, name: str) -> np.ndarray:
+    """An array of an .npz file that is not compressed, left where it is."""
+    with zipfile.ZipFile(stream) as archive:
+        entry = archive.getinfo(f"{name}.npy")
+    if entry.compress_type != zipfile.ZIP_STORED:
+        raise UnreadableError("it is compressed")
+    stream.seek(entry.header_offset + 26)
+    lengths = stream.read(4)  # of the name and of what follows it, in the header of 30 bytes
+    stream.seek(int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little"), 1)
+    np.lib.format.read_magic(stream)
+    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    return np.memmap(file, np.dtype(dtype), "r", stream.tell(), shape)
 
 
 def read_history(file: Path) -> list[dict[str, Any]]:

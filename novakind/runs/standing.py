@@ -26,6 +26,15 @@ def masses(logp: Float[np.ndarray, "items outputs"], groups: PerOutput) -> Mass:
     return total
 
 
+def margins(logp: Float[np.ndarray, "items outputs"]) -> Float[np.ndarray, " items"]:
+    """How far each item's best output is above the next best; some items at a time, as there may be very many."""
+    found = np.empty(len(logp), np.float32)
+    for start in range(0, len(logp), 10_000):
+        best = np.sort(np.exp(logp[start : start + 10_000]), axis=1)[:, ::-1]
+        found[start : start + len(best)] = best[:, 0] - best[:, 1] if best.shape[1] > 1 else best[:, 0]
+    return found
+
+
 def standing(
     state: Reviewed, mass: Mass, category: PerItem
 ) -> tuple[Float[np.ndarray, " items"], Float[np.ndarray, " items"]]:

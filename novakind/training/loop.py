@@ -6,25 +6,27 @@ import copy
 import functools
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from novakind.config import Config, Optim
 from novakind.data.collection import Collection
-from novakind.data.sampler import Drawn, Sampler
+from novakind.data.sampler import Sampler
 from novakind.data.split import Split
 from novakind.errors import UserError
 from novakind.methods import Batch, Embedded, Method, Stage, make_method
-from novakind.model import Model, predict
+from novakind.model import Model, embeddings_of
 from novakind.objective.prior import Prior
 from novakind.progress import Reporter
 from novakind.training import distributed
+from novakind.training.ahead import ahead
 from novakind.training.average import decay_at, move_towards
+from novakind.training.batches import batches, steps, views_of
 from novakind.training.collapse import check_finite, distrust, unsettled
 from novakind.training.optim import make_optimizer, set_lr
 from novakind.training.pace import affordable, cost, duration, operations
@@ -88,22 +90,20 @@ def fit(
         past = sum(earlier.epochs * each.steps for earlier, each in zip(stages[:number], samplers, strict=False))
         interrupted = saved if before < done <= before + stage.epochs else None
         optimizer = enter(stage, method, model, kept, config.optim, derive(config.seed, number), interrupted)
-        own = weakened(config, stage)
+        own, see = weakened(config, stage), functools.partial(embed, model, collection, split)
         loss = loss_for(model, method, sampler, collection, own)
         for epoch in range(max(0, done - before), stage.epochs):
             started = time.monotonic()
             torch.manual_seed(derive(config.seed, number, epoch))
-            method.before_epoch(model.train(), stage, epoch, history, lambda: embed(model, collection, split))
+            method.before_epoch(model.train(), stage, epoch, history, see)
             distributed.alike(model)
             if not distributed.is_first():
                 torch.manual_seed(derive(config.seed, number, epoch, distributed.rank()))  # other items, other views
             sums, lr = defaultdict[str, float](float), 0.0
-            for step, items in enumerate(sampler.epoch(before + epoch), epoch * sampler.steps):
-                progress = step / (stage.epochs * sampler.steps)
-                lr = set_lr(optimizer, config.optim, progress, stage.lr)
-                for batch in batches(
-                    collection, model, stage, own, distributed.share(items), progress, sampler.parts > 1
-                ):
+            drawn = steps(collection, model, stage, own, sampler, epoch, before + epoch)
+            for step, made in ahead(drawn, model.device):
+                lr = set_lr(optimizer, config.optim, step / (stage.epochs * sampler.steps), stage.lr)
+                for batch in made:
                     for name, term in take_step(loss, optimizer, batch).items():
                         sums[name] += term / sampler.steps
                 if config.ema:
@@ -118,7 +118,7 @@ def fit(
     report.end()
 
     method.adopt(kept, model)
-    method.finish(kept, lambda: embed(kept, collection, split))
+    method.finish(kept, functools.partial(embed, kept, collection, split))
     scores, warning = watch(kept, collection, split, prior, method)
     held_out = int((collection.labels[split.val] >= 0).sum())
     doubt = distrust(scores, held_out, collection.modality.caution("doubt"))
@@ -210,7 +210,7 @@ def rehearsal(
         own = weakened(config, stages[number])
         optim = replace(config.optim, name="sgd") if config.work else config.optim  # what counts as work are the passes
         optimizer, loss = make_optimizer(spoilt, optim), loss_for(spoilt, method, sampler, collection, own)
-        method.before_epoch(spoilt, stages[number], 0, [], lambda: embed(spoilt, collection, split))
+        method.before_epoch(spoilt, stages[number], 0, [], functools.partial(embed, spoilt, collection, split))
 
         def take(progress: float) -> None:
             items = distributed.share(next(iter(samplers[number].epoch(0))))
@@ -227,9 +227,12 @@ def whole_steps(stages: tuple[Stage, ...], sampler: Sampler) -> list[Sampler]:
     return [sampler.limited(stage.batch) if stage.batch else sampler for stage in stages]
 
 
-def embed(model: Model, collection: Collection, split: Split) -> Embedded:
-    """The training items as the model sees them."""
-    return Embedded(predict(model, collection.items[split.train])[0], collection.labels[split.train], split.train)
+def embed(model: Model, collection: Collection, split: Split, most: int = 0) -> Embedded:
+    """The training items as the model sees them; 0: all of them, else at most so many, the same ones each time."""
+    chosen = split.train
+    if 0 < most < len(chosen):
+        chosen = np.sort(np.random.default_rng([most, 9]).choice(chosen, most, replace=False))
+    return Embedded(embeddings_of(model, collection.items, chosen), collection.labels[chosen], chosen)
 
 
 def choose_epochs(steps: int, prepared: int = 0) -> int:
@@ -241,52 +244,6 @@ def weakened(config: Config, stage: Stage) -> Config:
     """The settings with weak views, in a stage that has them whatever the settings say."""
     weak = stage.weak and config.views.strength == "strong"
     return replace(config, views=replace(config.views, strength="weak")) if weak else config
-
-
-def batches(
-    collection: Collection,
-    model: Model,
-    stage: Stage,
-    config: Config,
-    items: Drawn,
-    progress: float,
-    numbered: bool = False,
-) -> Iterator[Batch]:
-    """One batch of all items of a step, or one of each kind in turn; unlabeled items in two independent views.
-
-    Where a step is seen in parts, it is `numbered`: `x` are the numbers of the items.
-    """
-    none = items.labeled[:0]
-    labeled = np.tile(items.labeled, stage.labeled_views) if stage.labeled else none
-    unlabeled, second = (items.unlabeled, items.second) if stage.unlabeled else (none, none)
-    turns = [(labeled, unlabeled, second)]
-    if config.steps == "alternating" and len(labeled) and len(unlabeled):
-        turns = [(labeled, none, none), (none, unlabeled, second)]
-    for with_label, without, again in turns:
-        rows = np.concatenate([with_label, without, again])
-        numbers = torch.from_numpy(rows)
-        x = numbers if numbered else views_of(collection, model, config, numbers, progress)
-        labels = torch.from_numpy(collection.labels[with_label]).to(model.device)
-        barred = collection.decided.is_barred(without) if collection.decided else None
-        yield Batch(
-            x,
-            labels,
-            progress,
-            torch.from_numpy(without).to(model.device),
-            None if barred is None else torch.from_numpy(barred).to(model.device),
-        )
-
-
-def views_of(collection: Collection, model: Model, config: Config, numbers: Tensor, progress: float) -> Tensor:
-    """A random view of each item, where the model is."""
-    return views(model, collection.items, numbers.numpy(), config, progress).to(model.device)
-
-
-@torch.no_grad()
-def views(model: Model, items: np.ndarray, rows: np.ndarray, config: Config, progress: float) -> Tensor:
-    """A random view of each row, ready for the encoder; drawn from torch's global generator, seeded each epoch."""
-    modality, policy = model.modality, config.views.at(progress)
-    return modality.normalise(modality.augment(modality.collate(items[rows]), policy, torch.default_generator))
 
 
 def state_of(model: Model, kept: Model, optimizer: torch.optim.Optimizer, epochs: int, planned: int) -> dict:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import nn
 
 from novakind import encoders
@@ -23,9 +24,10 @@ from novakind.data.split import Split
 from novakind.encoders import chosen
 from novakind.encoders.front import network_of
 from novakind.encoders.weights import load_weights
+from novakind.encoders.width import width
 from novakind.errors import UserError
 from novakind.modality import Modality
-from novakind.model import CUSTOM, Card, Model, seen_shape, width
+from novakind.model import CUSTOM, Card, Model, seen_shape
 from novakind.progress import Reporter
 
 WIDEST = 256  # of an embedding that is as wide as what the encoder gives
@@ -58,7 +60,7 @@ def make_sampler(collection: Collection, split: Split, config: Config) -> Sample
         )
     wanted = getattr(config.views, "neighbours", 0)  # a view of items that are vectors
     if partners is None and wanted:
-        rows = collection.modality.normalise(collection.modality.collate(collection.items[unlabeled])).numpy()
+        rows = seen_rows(collection, unlabeled)
         categories = config.novel + (len(collection.classes) if config.known_share else 0)
         partners = mutual(nearest(rows, min(wanted, max(1, len(rows) // (FIFTH * categories)))))
     novel = config.novel - len(np.unique(labels[labels >= len(collection.classes)]))  # some may have labels by now
@@ -69,6 +71,21 @@ def make_sampler(collection: Collection, split: Split, config: Config) -> Sample
         chosen = labeled[collection.decided.confirmed[labeled]]
         labeled, least = np.concatenate([labeled, np.repeat(chosen, HEARD - 1)]), 0
     return Sampler(labeled, unlabeled, config.batch, max(least, novel), config.proportionate, config.seed, partners)
+
+
+def seen_rows(collection: Collection, numbers: np.ndarray) -> Float[np.ndarray, "some numbers"]:
+    """Vectors as training sees them, without a second copy of all of them."""
+    modality, step = collection.modality, 2**14
+    parts = (
+        modality.normalise(modality.collate(collection.items[numbers[start : start + step]])).numpy()
+        for start in range(0, len(numbers), step)
+    )
+    first = next(parts)
+    rows = np.empty((len(numbers), *first.shape[1:]), first.dtype)
+    rows[: len(first)] = first
+    for place, part in enumerate(parts, 1):
+        rows[place * step : place * step + len(part)] = part
+    return rows
 
 
 def natural_width(modality: Modality, name: str, encoder: nn.Module | None) -> int:

@@ -14,12 +14,16 @@ from novakind.objective import metrics
 from novakind.objective.prior import Prior
 from novakind.training.collapse import check_answers, diagnose
 
+MOST = 10_000  # validation items, so that an epoch of very many items is not spent on watching it
+
 
 def watch(
     model: Model, collection: Collection, split: Split, prior: Prior, method: Method
 ) -> tuple[dict[str, float], str | None]:
-    """Scores on the validation part where truth is known, and a warning if predictions have collapsed."""
-    part = split.val if len(split.val) else split.train[:: max(1, len(split.train) // 1000)]
+    """Scores on the validation part, or some of it, where truth is known; a warning if predictions have collapsed."""
+    part = (
+        split.val[:: -(-len(split.val) // MOST)] if len(split.val) else split.train[:: max(1, len(split.train) // 1000)]
+    )
     embedding, logp = predict(model, collection.items[part])
     unlabeled = collection.labels[part] < 0
     check_answers(logp)

@@ -26,7 +26,7 @@ FILES = (
     "model.safetensors",
     "embeddings.npz",
     "skipped.csv",
-    "store/rows.bin",
+    "store/rows-0-0000.bin",
     ".lock",
     ".map.npz",
 )

@@ -1,13 +1,10 @@
 """Nearest neighbours by cosine: exact ones as if all pairs were compared, approximate ones nearly so."""
 
-import sys
-
 import numpy as np
 import pytest
 
 from novakind.data import neighbours
-from novakind.data.neighbours import nearest
-from novakind.errors import UserError
+from novakind.data.neighbours import approximate, nearest
 
 ROWS = np.random.default_rng(0).normal(size=(300, 12)).astype(np.float32) * 7
 
@@ -38,30 +35,30 @@ def test_nobody_is_a_neighbour_of_himself_even_among_equals():
     assert all(number not in row and len(set(row)) == 5 for number, row in enumerate(found))
 
 
-def test_approximate_ones_are_nearly_those():
-    pytest.importorskip("usearch")
-    found, exact = nearest(ROWS, 10, exact=10), nearest(ROWS, 10)
+def grouped(groups: int, each: int) -> np.ndarray:
+    rng = np.random.default_rng(1)
+    centres = rng.normal(size=(groups, 16))
+    return (centres.repeat(each, 0) + rng.normal(size=(groups * each, 16)) * 0.5).astype(np.float32)
+
+
+@pytest.mark.parametrize("cell", [100, 1000])
+def test_approximate_ones_are_nearly_those(cell):
+    rows = grouped(20, 50)
+    found, exact = approximate(rows, 10, cell), nearest(rows, 10)
     assert found.shape == exact.shape
-    assert all(number not in row for number, row in enumerate(found))
+    assert all(number not in row and len(set(row)) == 10 for number, row in enumerate(found))
     shared = [len(set(some) & set(others)) for some, others in zip(found, exact, strict=True)]
-    assert np.mean(shared) > 9
-    np.testing.assert_array_equal(nearest(ROWS, 10, exact=10), found)  # the same each time
+    assert np.mean(shared) > (9 if cell < len(rows) else 9.99)
+    np.testing.assert_array_equal(approximate(rows, 10, cell), found)  # the same each time
+
+
+def test_very_many_are_looked_for_in_cells():
+    np.testing.assert_array_equal(nearest(ROWS, 10, exact=10), approximate(ROWS, 10))
 
 
 def test_approximate_ones_among_equals():
-    pytest.importorskip("usearch")
     rows = np.repeat(ROWS[:5], 20, axis=0)
-    found = nearest(rows, 3, exact=10)
-    assert found.shape == (100, 3)
-    assert all(number not in row for number, row in enumerate(found))
-
-
-def test_too_many_without_the_library_are_refused(monkeypatch):
-    monkeypatch.setitem(sys.modules, "usearch", None)
-    monkeypatch.setitem(sys.modules, "usearch.index", None)
-    with pytest.raises(UserError) as caught:
-        nearest(ROWS, 10, exact=10)
-    assert str(caught.value) == (
-        "300 unlabeled items are too many to compare all pairs of them: pip install 'novakind[large]', or give "
-        "--views.neighbours 0"
-    )
+    for cell in (2, 20, 1000):  # more cells than different rows: some are empty
+        found = approximate(rows, 30, cell)
+        assert found.shape == (100, 30)
+        assert all(number not in row for number, row in enumerate(found))

@@ -8,7 +8,7 @@ from small import paint
 
 from novakind.app.cli import main
 from novakind.data.files import load
-from novakind.data.store import INDEX, ROWS
+from novakind.data.store import INDEX
 from novakind.progress import Reporter
 
 QUICK = ["--novel", "2", "--preset", "glyphs", "--epochs", "3", "--batch", "40", "--quiet"]
@@ -42,7 +42,7 @@ def test_rows_stay_when_files_go_and_come(shapes, tmp_path):
 
 def test_files_that_are_added_at_the_end_are_appended(shapes, tmp_path):
     load(shapes, tmp_path / "store")
-    rows = tmp_path / "store" / ROWS
+    rows = tmp_path / "store" / "rows-0-0000.bin"
     number = rows.stat().st_ino
     paint(shapes / "unlabeled" / "zz.png", 10, side=12)
     assert len(load(shapes, tmp_path / "store")) == 161

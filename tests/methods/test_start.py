@@ -30,8 +30,8 @@ def model_for(rows: np.ndarray, dim: int, classes: int = 6) -> Model:
     return Model(Card("flat", "prototype", dim, 0.1, 3, names, plain.settings())).eval()
 
 
-def embedding(model: Model, rows: np.ndarray, labels: np.ndarray) -> Callable[[], Embedded]:
-    return lambda: Embedded(predict(model, rows)[0], labels, np.arange(len(rows)))
+def embedding(model: Model, rows: np.ndarray, labels: np.ndarray) -> Callable[..., Embedded]:
+    return lambda most: Embedded(predict(model, rows)[0], labels, np.arange(len(rows)))
 
 
 @pytest.mark.parametrize("dim", [16, 20, 8])

@@ -13,6 +13,7 @@ import pytest
 from small import shapes_folder
 
 from novakind.app.cli import main
+from novakind.data import readers
 from novakind.results import predict
 from novakind.results.growing import Growing
 
@@ -81,7 +82,7 @@ def test_other_work_does_not_go_on_with_what_was_left(tmp_path):
 
 def test_several_processes_read(folder, whole, monkeypatch):
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(predict, "ALONE", 1)
+    monkeypatch.setattr(readers, "ALONE", 0.0)
     assert main(["predict", "run", "inbox", "--out", "readers.csv", "--readers", "2"]) == 0
     assert Path("readers.csv").read_bytes() == whole
 

@@ -8,7 +8,6 @@ import os
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
@@ -212,19 +211,16 @@ def test_the_history_ends_with_the_checkpoint(tmp_path):
     assert run.history(0) == []
 
 
-def test_tables_arrays_and_json_are_written(tmp_path):
+def test_tables_and_json_are_written(tmp_path):
     run = Run.claim(tmp_path)
     rows = [["a,b", 'say "hi"'], ["line\nbreak", "ü🦊"], [os.fsdecode(b"caf\xe9"), 1.5]]
     run.write_csv("table.csv", ["path", "label"], rows)
     text = (tmp_path / "table.csv").read_text(encoding="utf-8", errors="surrogateescape")
     assert list(csv.reader(io.StringIO(text)))[1:] == [[str(cell) for cell in row] for row in rows]
     assert csv_bytes(["path"], []) == b"path\n"
-    run.write_arrays("arrays.npz", embedding=np.eye(3, dtype=np.float32))
-    with np.load(tmp_path / "arrays.npz") as arrays:
-        np.testing.assert_array_equal(arrays["embedding"], np.eye(3))
     run.write_json("results.json", {"kind": [1, None, "ü"]})
     assert json.loads((tmp_path / "results.json").read_text()) == {"kind": [1, None, "ü"]}
-    assert names(tmp_path) == {"table.csv", "arrays.npz", "results.json"}
+    assert names(tmp_path) == {"table.csv", "results.json"}
 
 
 def test_flatten_names_with_dots():
