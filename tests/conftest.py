@@ -1,5 +1,6 @@
 """Shapes and types in every signature are checked while the tests run."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,14 @@ def own_cache(tmp_path_factory):
     """Nothing is written to the home; published weights are converted once for all tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NOVAKIND_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def read_alone():
+    """However slow the machine is: what a test counts or changes in this process would not be so in others."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("novakind.data.readers.ALONE", math.inf)
         yield
 
 

@@ -156,7 +156,7 @@ def test_a_folder_of_videos(folder, tmp_path):
 
 
 def test_decoding_goes_on_where_it_was_stopped(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(store_module, "CHUNK", 2)
+    monkeypatch.setattr(store_module, "FILES", 2)
     progress, taken, plain = [], [], Video.read
     monkeypatch.setattr(Video, "read", lambda self, path: taken.append(path.name) or plain(self, path))
 
