@@ -68,10 +68,11 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 def read_whole(path: Path, most: int = LARGEST) -> bytes:
     """All of a file that is not larger than `most` bytes."""
     with opened(path) as file:
-        if os.fstat(file.fileno()).st_size > most:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
             raise UnreadableError(f"has more than {most / MEGABYTE:,.0f} MB")
         try:
-            content = file.read(most + 1)
+            content = file.read(min(max(size, MEGABYTE), most) + 1)  # room is made for all that is asked for
         except OSError as error:
             raise UnreadableError(error.strerror or str(error)) from None
     if len(content) > most:

@@ -241,7 +241,7 @@ def read_file(path: Path) -> tuple[Card, dict[str, Tensor]]:
         header = json.loads(content[8 : 8 + length])
         tensors = load(content)
     except (SafetensorError, UnreadableError, ValueError, RecursionError, MemoryError) as error:
-        raise damaged(path, " ".join(str(error).split())[:120]) from None
+        raise damaged(path, " ".join(str(error).split())[:120] or type(error).__name__) from None
     said = header.get("__metadata__", {}).get("card")
     if said is None:
         raise UserError(f"{path} was not written by novakind: give the folder of a finished run")

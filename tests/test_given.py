@@ -4,6 +4,7 @@ import os
 import socket
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,11 @@ def test_what_does_not_fit_into_the_budget_waits():
     assert all(total <= 100 or total >= 1000 for total in most)
     assert max(most) < 1060  # the one that is larger than all goes alone
     assert budget.used == 0
+
+
+def test_a_small_file_takes_little_memory_however_large_it_might_be(tmp_path):
+    (tmp_path / "file").write_bytes(b"content")
+    tracemalloc.start()
+    assert read_whole(tmp_path / "file", 2**33) == b"content"
+    assert tracemalloc.get_traced_memory()[1] < 2**22
+    tracemalloc.stop()
