@@ -88,7 +88,7 @@ def overview(verbs: Mapping[str, type]) -> str:
             *lines,
             "",
             "Begin with: novakind demo",
-            "Then:       novakind discover photos --novel 5",
+            "Then:       novakind discover photos",
             "Options:    novakind discover --help",
         ]
     )

@@ -48,7 +48,7 @@ def vectors_of(rows: Items, modality: Modality, origin: Origin, watch: Watch) ->
     return looked_at(rows, modality, origin, watch)[0]
 
 
-def looked_at(rows: np.ndarray, modality: Modality, origin: Origin, watch: Watch) -> tuple[np.ndarray, str]:
+def looked_at(rows: Items, modality: Modality, origin: Origin, watch: Watch) -> tuple[np.ndarray, str]:
     """The same, and why the cache could not keep them, or ""."""
     way = way_of(modality, origin)
     front: Front | None = None
@@ -70,7 +70,7 @@ def looked_at(rows: np.ndarray, modality: Modality, origin: Origin, watch: Watch
     return found, cache.unkept
 
 
-def known_vectors(rows: np.ndarray, modality: Modality, origin: Origin) -> Float[np.ndarray, "items dim"] | None:
+def known_vectors(rows: Items, modality: Modality, origin: Origin) -> Float[np.ndarray, "items dim"] | None:
     """The vectors of all rows, where the cache has them; None where it lacks one."""
     way = way_of(modality, origin)
     keys = [content_key(row) for row in rows]
