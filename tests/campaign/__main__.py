@@ -32,20 +32,23 @@ def commit() -> str:
     return done.stdout.strip() or "unknown"
 
 
-def campaign(minutes: float, seed: int, keep: Path, only: list[str]) -> int:
+def campaign(minutes: float, seed: int, first: int, keep: Path, only: list[str]) -> int:
     begun, counts = time.monotonic(), {name: Count() for name in only or FAMILIES}
-    number = 0
+    number = first
     try:
         while time.monotonic() - begun < 60 * minutes:
             draw(number, seed, counts, keep)
             number += 1
             if number % 100 == 0:
                 spent = (time.monotonic() - begun) / 60
-                print(f"{number} tries in {spent:.1f} min, {sum(one.bad for one in counts.values())} bad", flush=True)
+                print(
+                    f"{number - first} tries in {spent:.1f} min, {sum(one.bad for one in counts.values())} bad",
+                    flush=True,
+                )
     except KeyboardInterrupt:
         pass
     spent = (time.monotonic() - begun) / 60
-    print(f"\n{number} tries in {spent:.1f} minutes, seed {seed}, commit {commit()}\n")
+    print(f"\n{number - first} tries from number {first} on in {spent:.1f} minutes, seed {seed}, commit {commit()}\n")
     print("| family | tries | exit 0 | exit 2 | bad |\n|---|---:|---:|---:|---:|")
     for name, one in counts.items():
         print(f"| {name} | {one.tries} | {one.fine} | {one.refused} | {one.bad} |")
@@ -71,6 +74,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first try, to go on from")
     parser.add_argument("--keep", type=Path, default=Path("campaign-bad"), help="where bad attempts are kept")
     parser.add_argument("--only", nargs="*", default=[], help="families, or commands with --every-write")
     parser.add_argument("--every-write", action="store_true")
@@ -82,7 +86,7 @@ def main() -> int:
     if asked.every_write:
         return every_write(asked.only, asked.stride)
     shutil.rmtree(asked.keep, ignore_errors=True)
-    return campaign(asked.minutes, asked.seed, asked.keep.resolve(), asked.only)
+    return campaign(asked.minutes, asked.seed, asked.first, asked.keep.resolve(), asked.only)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,8 @@ def manifest(here: Path, rng: np.random.Generator) -> Attempt:
     rows = [[f"data/{name}", "" if "unlabeled" in name else name.partition("/")[0]] for name in names]
     for _ in range(int(rng.integers(0, 4))):
         kind, place = rng.integers(5), int(rng.integers(len(rows)))
+        if kind < 2:
+            rows[place] += [""] * (2 - len(rows[place]))  # one that was cut off before
         if kind == 0:
             rows[place][rng.integers(2)] = CELLS[rng.integers(len(CELLS))]
         elif kind == 1:
