@@ -41,7 +41,7 @@ CASES: dict[str, Config] = {
     "nothing-to-learn": Config(objective=replace(ALL, ce=0.0), steps="alternating"),
     **{
         method: Config(method=method)
-        for method in ("uno", "uno-direct", "iic", "nev", "supcon", "simgcd", "supervised", "oracle")
+        for method in ("uno", "uno-direct", "iic", "nev", "supcon", "supervised", "oracle")
     },
     **{method: Config(method=method) for method in ("spacing", "kcl", "mcl", "autonovel")},
 }

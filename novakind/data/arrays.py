@@ -6,7 +6,7 @@ import math
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from novakind.given import memory, to_read
 
 LABELS = ".labels.npy"
 WIDEST = 2**28  # numbers of one item
+DAMAGED = "{} is no .npz file of plain arrays, or damaged: write it with numpy.savez(path, X=..., y=...)"
 
 
 class Arrays(NamedTuple):
@@ -61,15 +62,19 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     except UserError:
         raise
     except Exception:  # numpy, zipfile and zlib each have their own ways to say so, none of them for users
-        raise UserError(
-            f"{path} is no .npz file of plain arrays, or damaged: write it with numpy.savez(path, X=..., y=...)"
-        ) from None
+        raise UserError(DAMAGED.format(path)) from None
 
 
 def check_size(path: Path, opened: BinaryIO) -> None:
-    """Refuse arrays that do not fit into memory: some KB of a file can be gigabytes of one number."""
+    """Refuse arrays that do not fit into memory: some KB of a file can be gigabytes of one number; and those that are
+    smaller than their header says, for which numpy would make room all the same."""
     with zipfile.ZipFile(opened) as archive:
         size = sum(entry.file_size for entry in archive.infolist())
+        for entry in archive.infolist():
+            with archive.open(entry) as file:
+                shape, dtype = read_header(file)
+            if math.prod(shape) * dtype.itemsize > entry.file_size and not dtype.hasobject:
+                raise UserError(DAMAGED.format(path))
     opened.seek(0)
     if size > memory():
         raise UserError(
@@ -138,6 +143,14 @@ def blank(path: Path, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return np.ones((2, *shape[1:]), dtype)
 
 
+def read_header(file: Any) -> tuple[tuple[int, ...], np.dtype]:
+    """What an .npy file says of itself: shape and type."""
+    version = np.lib.format.read_magic(file)
+    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = header(file)
+    return shape, dtype
+
+
 def like_npz(path: Path) -> np.ndarray:
     try:
         with (
@@ -145,9 +158,10 @@ def like_npz(path: Path) -> np.ndarray:
             zipfile.ZipFile(opened) as archive,
             archive.open("X.npy") as file,
         ):
-            version = np.lib.format.read_magic(file)
-            header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, dtype = header(file)
+            shape, dtype = read_header(file)
+            whole = math.prod(shape) * dtype.itemsize <= archive.getinfo("X.npy").file_size
+        if not whole and not dtype.hasobject:
+            raise UserError(DAMAGED.format(path))
         return blank(path, shape, dtype)
     except UserError:
         raise

@@ -72,6 +72,9 @@ class Method(Protocol):
     """Whether it defines an answer over known and novel classes together: without one there is no task-agnostic
     score to compare, and what joins the two here is ours."""
 
+    together = True
+    """Whether several processes take the steps that one would: shown by a test, or refused."""
+
     in_parts = True
     """Whether it looks at items through the model's encoder alone, so that a step may be larger than memory."""
 

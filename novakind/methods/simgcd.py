@@ -35,6 +35,7 @@ from novakind.objective.prior import Prior
 class SimGCD(Method):
     """One stage; the head of learnt directions over all classes."""
 
+    together = False  # not shown yet
     labels = 0.35  # weight of what has labels; the rest is that of what all items have
     mean_entropy = 1.0
     first, last, warm = 0.07, 0.04, 0.15  # temperature of the targets, and the share of the training in between

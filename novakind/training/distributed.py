@@ -131,6 +131,12 @@ class Together:
             self.run.checkpoint(state)
 
 
+def check_method(method: Method, name: str) -> None:
+    """Only what is known to be exact over several processes may run in them."""
+    if processes() > 1 and not method.together:
+        raise UserError(f"--method {name} trains in one process: leave torchrun out, or give another --method")
+
+
 def check_shares(sampler: Sampler) -> None:
     """Every process needs an item of each kind, or it would miss what the others sum up."""
     fewest = min(sampler.labeled_batch, sampler.unlabeled_batch)

@@ -70,6 +70,7 @@ def fit(
     sampler = make_sampler(collection, split, config)
     distributed.check_shares(sampler)
     method = make_method(config, prior)
+    distributed.check_method(method, config.method)
     method.reveal(torch.from_numpy(collection.truth))
     model = make_model(collection, split, config, report, encoder)
     saved = run.restore() if run else None

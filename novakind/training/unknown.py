@@ -98,7 +98,8 @@ def settle(
 
 def vectors(collection: Collection, split: Split, config: Config) -> Float[np.ndarray, "items dim"]:
     modality = collection.modality
-    return modality.normalise(modality.collate(np.asarray(collection.items[split.train]))).numpy()
+    rows = modality.normalise(modality.collate(np.asarray(collection.items[split.train]))).numpy()
+    return rows.reshape(len(rows), -1)  # pictures too, if asked to start from clusters
 
 
 def learnt(collection: Collection, split: Split, config: Config) -> Float[np.ndarray, "items dim"]:

@@ -1,9 +1,11 @@
 """Collections from folders, manifests and arrays."""
 
+import io
 import math
 import os
 import re
 import sys
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -233,9 +235,19 @@ def damaged(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-900])
 
 
+def boastful(file: Path) -> None:
+    """Its header says that it is 8 TB."""
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": "<f8", "fortran_order": False, "shape": (6, 2**37)})
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in ("X.npy", "y.npy"):
+            archive.writestr(name, buffer.getvalue() + bytes(1000))
+
+
 @pytest.mark.parametrize(
     ("write", "message"),
     [
+        (boastful, "is no .npz file of plain arrays, or damaged"),
         (lambda file: np.savez(file, y=[1]), "has no array X: write it with numpy.savez"),
         (lambda file: np.savez(file, X=np.eye(3)), "has no array y: write it .*, y = -1 for unlabeled"),
         (lambda file: np.savez(file, X=np.eye(2), y=np.array(["a", None], object)), "is no .npz file of plain arrays"),

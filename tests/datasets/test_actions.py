@@ -98,7 +98,7 @@ def test_videos_are_decoded_once(videos, cache, monkeypatch):
     again = DATASETS["ucf101-02"].load(videos, SMALL, quiet)  # the same videos, other parts
     np.testing.assert_array_equal(first.items, again.items)
     assert first.digest() != again.digest()
-    assert Path(first.items.filename).is_relative_to(cache / "stores")
+    assert Path(first.items.shards[0].filename).is_relative_to(cache / "stores")
     monkeypatch.undo()
     monkeypatch.setenv("NOVAKIND_CACHE", str(cache))
     before = len(list((cache / "stores").iterdir()))

@@ -26,7 +26,7 @@ def placed(rows: np.ndarray, labels: np.ndarray, prior: Prior, dim: int) -> Mode
     names = tuple(f"c{number}" for number in range(prior.classes))
     plain = Features((0.0,) * rows.shape[1], (1.0,) * rows.shape[1])
     model = Model(Card("flat", "prototype", dim, TAU, prior.known, names, plain.settings()))
-    place(model, lambda: Embedded(predict(model, rows)[0], labels, np.arange(len(rows))), prior, seed=0)
+    place(model, lambda _: Embedded(predict(model, rows)[0], labels, np.arange(len(rows))), prior, seed=0)
     return model
 
 

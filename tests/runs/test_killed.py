@@ -91,7 +91,6 @@ def test_killed_three_times_it_ends_with_the_same_bytes(folder):
     [
         ("dtc", ["supervised", "discover"]),
         ("kcl", ["similarity", "discover"]),
-        ("autonovel", ["rotations", "supervised", "discover"]),
     ],
 )
 def test_killed_in_each_stage_it_ends_with_the_same_bytes(folder, method, names):
