@@ -52,3 +52,12 @@ def test_a_file_without_a_number_is_enough(tmp_path, monkeypatch):
     assert (results["estimate"]["novel"], results["metrics"]["number_error/train/estimated"]) == (3, 0)
     assert results["metrics"]["all_acc/train/matched"] > 0.95
     assert results["estimate"]["tree"]
+
+
+def test_pictures_may_start_from_clusters_with_nothing_told():
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(4), 30)
+    X = (60 * truth[:, None, None] + rng.integers(0, 20, (120, 8, 8))).astype(np.uint8)
+    y = np.where(truth < 2, truth, -1)
+    found = Discoverer(n_novel="auto", epochs=1, random_state=0, settings={"start": "clusters"}).fit(X, y)
+    assert found.estimate_ is not None
