@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from novakind.objective.links import cuts, splits
 
 DEMANDS, VARIES = np.arange(-6, 12.1, 0.25), 1.5  # beyond the usual evidence of a split, and how much they vary
-BELIEF = 7.0  # in counts of hidden classes
+BELIEF = 7.0  # in counts of held-out classes
 SHARPNESS = 0.1  # of silhouettes: so much more is e times as likely
 TINY = 0.3  # of the mean size: smaller clusters are outliers, no class
 SEEN = 500  # items whose silhouette is looked at
@@ -61,7 +61,7 @@ def miscounted(curve: Curve, true: int) -> Scale:
 
 
 def believed(wrong: Scale) -> Scale:
-    """How much each demand is believed: the usual one, and what counts hidden classes rightly."""
+    """How much each demand is believed: the usual one, and what counts held-out classes rightly."""
     log = -0.5 * (DEMANDS / VARIES) ** 2 - BELIEF * wrong
     belief = np.exp(log - log.max())
     return belief / belief.sum()

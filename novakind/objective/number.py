@@ -2,7 +2,7 @@
 
 What counts as one class is a matter of taste, and the known classes show whose: several times some of them are hidden
 and counted like novel ones. A notion of a class (see `counting`) that counts those rightly is believed. The answer is
-a distribution over numbers: its median, and an interval that is no narrower than the hidden classes are miscounted.
+a distribution over numbers: its median, and an interval that is no narrower than held-out classes are miscounted.
 Unlabeled items that seem to be of known classes (see `mixed`) are left out of the count.
 """
 
