@@ -25,7 +25,7 @@ from novakind.data.collection import as_labels, class_values, from_arrays, known
 from novakind.data.embed import seen
 from novakind.data.source import learnt_kind
 from novakind.data.split import part
-from novakind.disk import write_atomic
+from novakind.disk import check_place, write_atomic
 from novakind.encoders.front import Front
 from novakind.errors import UserError, as_arguments
 from novakind.modality import Kind, from_array
@@ -187,6 +187,7 @@ class Discoverer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     def save(self, path: str | Path) -> None:
         """The model in one safetensors file."""
         check_is_fitted(self, "model_")
+        check_place(Path(path))
         write_atomic(Path(path), to_bytes(self.model_))
 
     @classmethod

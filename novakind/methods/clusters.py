@@ -45,10 +45,10 @@ class Clusters(nn.Module):
         return student_t(embedding @ self.projection.T + self.shift, self.centres)
 
     @torch.no_grad()
-    def place(self, embedding: Embedding, seed: int) -> None:
-        """PCA, then k-means."""
+    def place(self, embedding: Embedding, seed: int, scale: float = 1.0) -> None:
+        """PCA, then k-means; the projection is so many times as large."""
         mean = embedding.mean(0)
-        directions = np.linalg.svd(embedding - mean, full_matrices=False)[2][: len(self.projection)]
+        directions = scale * np.linalg.svd(embedding - mean, full_matrices=False)[2][: len(self.projection)]
         centres = kmeans((embedding - mean) @ directions.T, len(self.centres), seed).cluster_centers_
         found = (directions, -directions @ mean, centres, np.ones(()))
         for weight, value in zip((self.projection, self.shift, self.centres, self.placed), found, strict=True):

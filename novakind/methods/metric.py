@@ -6,8 +6,7 @@ noise of size 1. An axis along which all items, unlabeled ones too, vary no more
 and counts less (as in the two-covariance model of speaker recognition; Ioffe, 2006).
 
 Whether it helps is tried: labeled items that did not teach it must be told from all other classes, those among the
-unlabeled items too, better than without it. Where known classes are among the unlabeled items, that says nothing: then
-clusters must find known classes that are held out as if novel as well as without it.
+unlabeled items too, better than without it.
 """
 
 from __future__ import annotations
@@ -18,10 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from novakind.objective.centres import unit
+
 WIDEST = 512  # axes that are looked at
 ROUND = 0.5  # share of the round covariance
-PROBES, SOME = 6, 3000  # trials with held-out classes, and items of a trial
-HARM = 0.005  # of the adjusted Rand index: so little is noise
+SOME = 3000  # items of a trial
 GAIN = 0.005  # of the held-out items: so many more must be told apart
 SHUFFLES, PARTS = 2, 3  # each part of the items is held out once in a shuffle
 
@@ -39,17 +39,17 @@ class Metric(NamedTuple):
         return (rows - self.mean) @ self.axes.T
 
 
-def learn_metric(rows: Rows, labels: Labels, dim: int, seed: int, novel: int = 0) -> Metric:
+def learn_metric(rows: Rows, labels: Labels, dim: int, seed: int, novel: int) -> Metric:
     """At most `dim` axes, as the known classes suggest, or the leading ones where they suggest nothing.
 
-    `novel` is how many classes the unlabeled items have, if those are all novel.
+    `novel` is how many classes the unlabeled items have beside known ones.
     """
     plain = Metric(np.zeros(rows.shape[1], np.float32), leading_axes(rows, dim))
     seen = leading_axes(rows, min(WIDEST, rows.shape[1]))
     inner = rows @ seen.T
     found = within_known(inner, labels, dim)
     rng = np.random.default_rng([seed, 8])
-    if found is None or not (tells_apart(inner, labels, dim, novel, rng) if novel else helps(inner, labels, dim, rng)):
+    if found is None or not tells_apart(inner, labels, dim, novel, rng):
         return plain
     return Metric((found.mean @ seen).astype(np.float32), (found.axes @ seen).astype(np.float32))
 
@@ -114,38 +114,6 @@ def recognised(
     return float((np.append(known, np.full(novel, -1))[nearest] == truth).mean())
 
 
-def helps(rows: Rows, labels: Labels, dim: int, rng: np.random.Generator) -> bool:
-    """Whether k-means finds held-out known classes at least as well with a metric that the others teach.
-
-    With fewer than four classes nothing can be tried, and it is believed.
-    """
-    from sklearn.metrics import adjusted_rand_score
-
-    known = np.unique(labels[labels >= 0])
-    if len(known) < 4:
-        return True
-    gains = []
-    for _ in range(PROBES):
-        held_out = rng.permutation(known)[: len(known) // 2]
-        some = rng.permutation(len(rows))[:SOME]
-        metric = within_known(rows[some], np.where(np.isin(labels[some], held_out), -1, labels[some]), dim)
-        items = some[np.isin(labels[some], held_out)]
-        if metric is None or len(items) < 2 * len(held_out):
-            continue
-        found = [clustered(seen, len(held_out)) for seen in (rows[items], metric(rows[items]))]
-        without, with_it = (adjusted_rand_score(labels[items], clusters) for clusters in found)
-        gains.append(with_it - without)
-    return not gains or float(np.mean(gains)) >= -HARM
-
-
-def clustered(rows: Rows, count: int) -> Labels:
-    from sklearn.cluster import KMeans
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of more clusters than distinct items
-        return KMeans(count, n_init=3, random_state=0).fit_predict(unit(rows))
-
-
 def leading_axes(rows: Rows, dim: int) -> Float[np.ndarray, "axes numbers"]:
     """The `dim` directions that hold most of the rows' squared length; where there are no more than that, all as they
     are."""
@@ -154,7 +122,3 @@ def leading_axes(rows: Rows, dim: int) -> Float[np.ndarray, "axes numbers"]:
         return np.eye(wide, dtype=np.float32)
     gram = rows.T.astype(np.float64) @ rows
     return np.linalg.eigh(gram)[1][:, : -dim - 1 : -1].T.astype(np.float32)
-
-
-def unit(rows: Rows) -> Rows:
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)

@@ -35,6 +35,7 @@ SELF_TAUGHT = {"entropy", "novel_entropy", "sharpened", "norm", "mse", "swapped"
 
 # From so many novel classes on, k-means nearly always joins some and splits others; a second look mends it.
 MANY = 10
+BOLDER = 30  # times the learning rate, where labels alone are learnt: a hundred steps must take them in
 
 
 class Siblings(nn.Module):
@@ -70,6 +71,8 @@ class Ours(Method):
         self.decided = config.start == "decided"  # items that nobody decided about would drift by their own answers
         self.prior, self.known = prior, prior.known
         self.mean = prior.mean()
+        # which items lean to known classes says something only where clusters tell from the start
+        self.border = config.objective.novel_mass if self.clustered or not prior.mixed else 0.0
         self.follows = self.clustered and config.prior == "auto"
         self.config, self.finer = config, is_finer(config)
         self.adapted: dict[str, float] = {}
@@ -77,7 +80,7 @@ class Ours(Method):
     def stages(self, epochs: int) -> tuple[Stage, ...]:
         if self.clustered and len(self.prior.novel) >= MANY and epochs > 1:
             return (Stage("discover", epochs // 2), Stage("again", epochs - epochs // 2))
-        return (Stage("discover", epochs),)
+        return (Stage("discover", epochs, lr=BOLDER if self.decided else 1.0),)
 
     def begin(self, model: Model, stage: Stage) -> None:
         self.mean = self.mean.to(model.device)
@@ -157,7 +160,7 @@ class Ours(Method):
             "var": (o.var, lambda: losses.covariance_norm(both, multinoulli(mean))),
             "var_diagonal": (o.var_diagonal, lambda: losses.variance_diagonal(both, mean, self.known)),
             "novel_entropy": (o.novel_entropy, lambda: losses.novel_entropy(both, self.known, o.novel_temperature)),
-            "novel_mass": (0.0 if self.prior.mixed else o.novel_mass, lambda: losses.novel_mass(both, self.known)),
+            "novel_mass": (self.border, lambda: losses.novel_mass(both, self.known, self.prior.mixed)),
         }
         if self.decided:
             recipe = {"novel_mass": recipe["novel_mass"]}

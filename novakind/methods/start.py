@@ -18,29 +18,28 @@ from torch.nn.functional import normalize
 
 from novakind.methods.clusters import kmeans
 from novakind.methods.kmeans import raw_rows
-from novakind.methods.metric import learn_metric, unit
+from novakind.methods.metric import learn_metric
 from novakind.methods.protocol import Embedded
-from novakind.methods.ward import ward
 from novakind.model import Model
+from novakind.objective.centres import Centres, labeled_means, settled, squared_distances, unit
 from novakind.objective.heads import PrototypeHead
 from novakind.objective.metrics import pair_off
 from novakind.objective.prior import Prior
+from novakind.objective.ward import ward
 
 LEAST = 0.1  # of the mean size of a category: so large is each taken to be
-ROUNDS = 50  # of moving centres to the items that are nearest to them
 MOST = 100_000  # items by which it is decided: more would take longer and say the same
 QUICK = 3_000_000  # items times clusters: beyond, k-means has one start
 
 Rows = Float[np.ndarray, "items dim"]
 Labels = Int[np.ndarray, " items"]
-Centres = Float[np.ndarray, "classes dim"]
 
 
 @torch.no_grad()
 def place(model: Model, embed: Callable[..., Embedded], prior: Prior, seed: int) -> Float[Tensor, " classes"]:
     """Set embedding and prototypes by the training items as the encoder sees them; the shares of the clusters."""
     rows, labels = raw_rows(model, embed, MOST)
-    metric = learn_metric(rows, labels, model.card.dim, seed, 0 if prior.mixed else len(prior.novel))
+    metric = learn_metric(rows, labels, model.card.dim, seed, len(prior.novel))
     wide = len(metric.axes)
     model.embed.weight.zero_()[:wide] = torch.from_numpy(metric.axes)
     model.embed.bias.zero_()[:wide] = torch.from_numpy(-metric.axes @ metric.mean)
@@ -74,7 +73,7 @@ def set_prototypes(model: Model, rows: Rows, labels: Labels, prior: Prior, seed:
 def find_classes(rows: Rows, labels: Labels, prior: Prior, seed: int) -> Centres:
     """Centres of all classes, known ones first: of two ways to cluster the one that ends closer to the items."""
     free, novel = rows[labels < 0], len(prior.novel)
-    known = np.stack([rows[labels == number].mean(0) for number in range(prior.known)])
+    known = labeled_means(rows, labels)
     starts = 10 if len(rows) * prior.classes < QUICK else 1
     if prior.mixed:
         sizes = np.bincount(labels[labels >= 0], minlength=prior.known).astype(np.float64)
@@ -86,33 +85,6 @@ def find_classes(rows: Rows, labels: Labels, prior: Prior, seed: int) -> Centres
     return np.concatenate([known, settled(free, np.full(len(free), -1), ways)])
 
 
-def settled(rows: Rows, labels: Labels, ways: list[Centres]) -> Centres:
-    """The best of several starts, each moved until it rests: labeled items stay in their class, others go to the
-    nearest centre."""
-    free, best = labels < 0, (np.inf, ways[0])
-    for centres in ways:
-        distance = np.inf
-        for _ in range(ROUNDS):
-            squares = squared_distances(rows, centres)
-            distance, members = float(squares[free].min(1).sum()), np.where(free, squares.argmin(1), labels)
-            moved = means_of(rows, members, centres)
-            if np.abs(moved - centres).max() < 1e-5:
-                break
-            centres = moved
-        best = min(best, (distance, centres), key=lambda found: found[0])
-    return best[1]
-
-
-def means_of(rows: Rows, members: Labels, centres: Centres) -> Centres:
-    """The means of the clusters; one without items stays where it was."""
-    order, sizes = np.argsort(members, kind="stable"), np.bincount(members, minlength=len(centres))
-    filled = np.flatnonzero(sizes)
-    moved = centres.copy()
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])[filled]
-    moved[filled] = np.add.reduceat(rows[order], starts, axis=0) / sizes[filled, None]
-    return moved
-
-
 def known_first(centres: Centres, rows: Rows, labels: Labels, prior: Prior) -> Centres:
     """For each known class the cluster that holds most of its labeled items, no two alike; then the other clusters."""
     labeled = labels >= 0
@@ -120,8 +92,3 @@ def known_first(centres: Centres, rows: Rows, labels: Labels, prior: Prior) -> C
     np.add.at(table, (labels[labeled], squared_distances(rows[labeled], centres).argmin(1)), 1)
     first = pair_off(table)[1].tolist()
     return centres[[*first, *(number for number in range(len(centres)) if number not in first)]]
-
-
-def squared_distances(rows: Rows, centres: Centres) -> Float[np.ndarray, "items classes"]:
-    squares = (rows**2).sum(1)[:, None] - 2 * rows @ centres.T + (centres**2).sum(1)
-    return np.maximum(squares, 0)

@@ -1,82 +1,91 @@
-"""Counting classes with every notion of a class, from the strictest to the mildest, and which notion to believe.
+"""How plausible is each number of classes, and what do hidden known classes say of it?
 
-A split of Ward's tree is one between classes if few neighbours part (see `links`); how few is enough is a demand.
-Counts of hidden known classes tell which demand is believed; how far the clusters lie apart, their silhouette, is heard
-too.
+Groups of items join in an order, each join with odds that its two sides are one class (see `joins`). What counts as one
+class is a matter of taste, a shift of all odds; known classes that are held out as if novel, and counted in the same
+way, tell whose. And the groups of a number must lie apart: their silhouette is heard as well.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from novakind.objective.links import cuts, splits
+from novakind.objective.joins import Groups, Joins, cut
 
-DEMANDS, VARIES = np.arange(-6, 12.1, 0.25), 1.5  # beyond the usual evidence of a split, and how much they vary
-BELIEF = 7.0  # in counts of held-out classes
-SHARPNESS = 0.1  # of silhouettes: so much more is e times as likely
-TINY = 0.3  # of the mean size: smaller clusters are outliers, no class
-SEEN = 500  # items whose silhouette is looked at
+SHIFTS, VARIES = np.arange(-6, 6.1, 0.25), 1.0  # of the odds, and how much they vary between data
+BELIEF = 4.0  # in counts of held-out classes
+CAUTION = 2.5  # the odds of joins are not independent: so much less do they say
+RARE = 0.01  # a count that is held for as good as impossible may yet be right
+SHARPNESS = 0.05  # of silhouettes: so much more is e times as likely
+SEEN = 600  # items whose silhouette is looked at
+HARDLY = 1e-4  # so small a chance is none
 
 Rows = Float[np.ndarray, "items dim"]
-Groups = Int[np.ndarray, " items"]
-Scale = Float[np.ndarray, " demands"]
+Chances = dict[int, float]
+Shifted = Float[np.ndarray, "shifts numbers"]
 
 
-class Curve(NamedTuple):
-    """What is found with each demand: the number of classes, and their silhouette."""
-
-    numbers: Int[np.ndarray, " demands"]
-    silhouettes: Scale
-
-
-def count(rows: Rows, whitened: Rows, most: int) -> Curve:
-    """The number of classes among these items at each demand, by links to at most so many neighbours."""
-    seen: dict[int, tuple[int, float]] = {}
-    found = cuts(splits(whitened, most), DEMANDS)
-    for groups in found:
-        sizes = np.bincount(groups)
-        if len(sizes) not in seen:
-            seen[len(sizes)] = max(1, int((sizes >= TINY * sizes.mean()).sum())), silhouette(rows, groups)
-    answers = [seen[int(groups.max()) + 1] for groups in found]
-    return Curve(np.array([number for number, _ in answers]), np.array([apart for _, apart in answers]))
+def plausible(joins: Joins) -> Shifted:
+    """The chance of each number of classes, from 1 to as many as there are groups, with every shift."""
+    sums = np.cumsum(np.append(0, joins.odds[::-1]))
+    taken = np.arange(len(joins.odds), -1, -1)  # joins that leave so many
+    logs = (sums[-1] - sums + SHIFTS[:, None] * taken) / CAUTION
+    chance = np.exp(logs - logs.max(1, keepdims=True))
+    return chance / chance.sum(1, keepdims=True)
 
 
-def silhouette(rows: Rows, groups: Groups, most: int = SEEN) -> float:
-    """How far apart the groups lie, from -1 to 1; 0 where there is nothing to compare."""
-    step = max(1, -(-len(rows) // most))
-    rows, groups = rows[::step], groups[::step]
-    if not 1 < len(np.unique(groups)) <= len(rows) // 2:
-        return 0.0
-    from sklearn.metrics import silhouette_score
-
-    return float(silhouette_score(rows, groups))
-
-
-def miscounted(curve: Curve, true: int) -> Scale:
-    """How far off each number is, as the logarithm of a factor."""
-    return np.abs(np.log((curve.numbers + 0.5) / (true + 0.5)))
-
-
-def believed(wrong: Scale) -> Scale:
-    """How much each demand is believed: the usual one, and what counts held-out classes rightly."""
-    log = -0.5 * (DEMANDS / VARIES) ** 2 - BELIEF * wrong
+def believed(probes: Sequence[tuple[int, Joins]]) -> Float[np.ndarray, " shifts"]:
+    """How much each shift is believed: the usual one, and what counts these held-out classes rightly."""
+    log = -0.5 * (SHIFTS / VARIES) ** 2
+    if probes:
+        right = [np.log(of_number(plausible(joins), hidden) + RARE) for hidden, joins in probes]
+        log = log + BELIEF * np.mean(right, 0)
     belief = np.exp(log - log.max())
     return belief / belief.sum()
 
 
-def weighed(curve: Curve, belief: Scale, limits: tuple[int, int]) -> dict[int, float]:
+def of_number(chance: Shifted, number: int) -> Float[np.ndarray, " shifts"]:
+    return chance[:, number - 1] if number <= chance.shape[1] else np.zeros(len(chance))
+
+
+def weighed(rows: Rows, joins: Joins, belief: Float[np.ndarray, " shifts"], limits: tuple[int, int]) -> Chances:
     """The chance of each number within the limits, smallest first."""
-    numbers = np.clip(curve.numbers, *limits)
-    found = np.unique(numbers)
-    heard = np.array([curve.silhouettes[numbers == one].max() for one in found])
-    chance = np.array([belief[numbers == one].sum() for one in found]) * np.exp((heard - heard.max()) / SHARPNESS)
-    return {int(one): float(share) for one, share in zip(found, chance / chance.sum(), strict=True) if share > 1e-4}
+    chance = belief @ plausible(joins)
+    numbers = np.clip(np.arange(1, len(chance) + 1), *limits)
+    found = {int(one): float(chance[numbers == one].sum()) for one in np.unique(numbers)}
+    found = {number: share for number, share in found.items() if share > HARDLY}
+    apart = silhouettes(rows, [cut(joins, number) for number in found])
+    heard = np.exp((apart - apart.max()) / SHARPNESS) * list(found.values())
+    found = dict(zip(found, (heard / heard.sum()).tolist(), strict=True))
+    return {number: share for number, share in found.items() if share > HARDLY}
 
 
-def quantile(chances: dict[int, float], level: float) -> int:
+def silhouettes(rows: Rows, ways: Sequence[Groups]) -> Float[np.ndarray, " ways"]:
+    """How far apart the groups of each way lie by angle, from -1 to 1 (Rousseeuw, 1987); 0 for a single group."""
+    step = max(1, -(-len(rows) // SEEN))
+    rows = rows[::step] / np.maximum(np.linalg.norm(rows[::step], axis=1, keepdims=True), 1e-12)
+    far = np.sqrt(np.maximum(2 - 2 * rows @ rows.T, 0))
+    return np.array([silhouette(far, groups[::step]) for groups in ways])
+
+
+def silhouette(far: Float[np.ndarray, "items items"], groups: Groups) -> float:
+    """Of each item how much farther the next group is than its own; an item by itself counts as 0."""
+    names, groups = np.unique(groups, return_inverse=True)
+    if len(names) < 2:
+        return 0.0
+    sizes = np.bincount(groups)
+    sums, items = far @ np.eye(len(names))[groups], np.arange(len(groups))
+    own = sums[items, groups] / np.maximum(sizes[groups] - 1, 1)
+    others = sums / sizes
+    others[items, groups] = np.inf
+    next_one = others.min(1)
+    apart = (next_one - own) / np.maximum(np.maximum(next_one, own), 1e-12)
+    return float(np.where(sizes[groups] > 1, apart, 0).mean())
+
+
+def quantile(chances: Chances, level: float) -> int:
     total = 0.0
     for number, chance in chances.items():
         total += chance

@@ -142,6 +142,15 @@ def kept_out(logp: LogProbs, barred: Bool[Tensor, "batch classes"]) -> Scalar:
     return -batch.mean(torch.where(barred.any(1), others, 0.0))
 
 
-def novel_mass(logp: LogProbs, known: int) -> Scalar:
-    """Keep each unlabeled item off the known classes: minus the log of its total novel probability. Our addition."""
-    return -batch.mean(torch.logsumexp(logp[:, known:], 1))
+def novel_mass(logp: LogProbs, known: int, share: float = 0.0) -> Scalar:
+    """Keep each unlabeled item off the known classes: minus the log of its total novel probability. Our addition.
+
+    Where a `share` of the unlabeled items is of known classes, so many of the batch, those that lean to them most, are
+    kept with the known classes instead, and only the others off them: a border that lets as many pass as there are.
+    """
+    novel = torch.logsumexp(logp[:, known:], 1)
+    if not share:
+        return -batch.mean(novel)
+    ordered = batch.gathered(novel.detach()).sort().values
+    level = ordered[min(round(share * len(ordered)), len(ordered) - 1)]
+    return -batch.mean(torch.where(novel.detach() < level, torch.logsumexp(logp[:, :known], 1), novel))

@@ -1,29 +1,35 @@
 """How many novel classes are there, how large are they, and are known ones among the unlabeled items?
 
-What counts as one class is a matter of taste, and the known classes show whose: several times some of them are hidden
-and counted like novel ones. A notion of a class (see `counting`) that counts those rightly is believed. The answer is
-a distribution over numbers: its median, and an interval that is no narrower than held-out classes are miscounted.
+Small groups of items join until all are one; each join has odds that its two sides are one class (see `joins`). Several
+times some known classes are hidden and counted in the same way: what counts those rightly is believed (see `counting`).
+The answer is a distribution over numbers: its median, and an interval that is no narrower than those are miscounted.
 Unlabeled items that seem to be of known classes (see `mixed`) are left out of the count.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from novakind.objective.counting import DEMANDS, Curve, believed, count, miscounted, quantile, weighed
-from novakind.objective.merging import principal, whiten
-from novakind.objective.mixed import Spies, held_out, known_ones
-from novakind.objective.tree import Merge, cut, merge_tree
+from novakind.objective.counting import believed, quantile, weighed
+from novakind.objective.joins import Joins, cut, join
+from novakind.objective.mixed import known_ones, send
+from novakind.objective.space import principal, whiten
+from novakind.objective.tree import Merge, merge_tree
 
 MOST = 3000  # items of each kind are looked at: all pairs of them are compared
 PROBES = 8
 FEW, HARDLY = 30, 10  # items of novel classes: below, a number is no more than a guess, and the least that may be
-INTERVAL = (0.03, 0.97)
+INTERVAL = (0.06, 0.94)
+# which items are known is asked twice: with many new categories at first, then with some more than are counted; with
+# too few of them, novel items would join known classes
+LOOKS, FINE, MORE = 2, 12, 1.5
+LEAVES = 40  # of the tree that is drawn
 
 Rows = Float[np.ndarray, "items dim"]
 Labels = Int[np.ndarray, " items"]
@@ -35,6 +41,11 @@ class Probe:
 
     hidden: int
     counted: int
+
+    @property
+    def wrong(self) -> float:
+        """How far off it is, as the logarithm of a factor."""
+        return abs(math.log((self.counted + 0.5) / (self.hidden + 0.5)))
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,7 @@ class Estimate:
     """Of the numbers that may be right."""
     probes: tuple[Probe, ...]
     tree: tuple[Merge, ...]
-    """The merges from `high` or more clusters to one: which joins which, at what grain, how many items they have."""
+    """The joins of `high` or more groups to one: which joins which, the odds that they are one class, their items."""
     sizes: tuple[int, ...]
     """Items of the clusters that the tree begins with."""
     doubt: str = ""
@@ -67,35 +78,42 @@ class Estimate:
 
 
 def estimate(
-    rows: Rows, labels: Labels, limits: tuple[int, int], mixed: bool | None = None, share: float = 0.0, seed: int = 0
+    rows: Rows | Callable[[Labels], Rows],
+    labels: Labels,
+    limits: tuple[int, int],
+    mixed: bool | None = None,
+    share: float = 0.0,
+    seed: int = 0,
 ) -> Estimate:
-    """Look at vectors of length 1, of which some have labels (-1: none).
+    """Look at vectors of length 1, of which some have labels (-1: none); or at what gives those of some numbers.
 
     The number is sought within `limits`. `mixed` says whether known classes are among the unlabeled items, if that is
     known, and `share` how many of them are, if that is known too.
     """
     rng = np.random.default_rng([seed, 5])
     some = np.sort(np.concatenate([sample(np.flatnonzero(labels >= 0), rng), sample(np.flatnonzero(labels < 0), rng)]))
-    rows, labels = principal(rows[some]), compact(labels[some])
-    space, free = whiten(rows, labels), np.flatnonzero(labels < 0)
-    inside, spies = np.zeros(len(free), dtype=bool), Spies(np.zeros(0), 1.0)
-    if labels.max(initial=-1) >= 0:
-        spies = held_out(space.rows, labels, rng)
-        inside = known_ones(space, labels, spies, mixed, share)
+    rows, labels = principal(rows(some) if callable(rows) else rows[some]), compact(labels[some])
+    space, free, usual = whiten(rows, labels), np.flatnonzero(labels < 0), usual_size(labels)
+    probes = [probe(rows, labels, rng) for _ in range(PROBES)] if labels.max(initial=-1) >= 1 else []
+    belief = believed([(one.hidden, one.joins) for one in probes])
+    inside, right = np.zeros(len(free), dtype=bool), 1.0
+    if labels.max(initial=-1) >= 0 and len(free):
+        guess = max(FINE, likely(space[free], usual, belief))
+        for _ in range(LOOKS):
+            spies = send(rows, labels, guess, rng)
+            inside, right = known_ones(spies, mixed, share), spies.right
+            guess = math.ceil(MORE * likely(space[free[~inside]], usual, belief))
     novel = free[~inside] if (~inside).sum() > 1 else free
     if inside.any() and (~inside).sum() < HARDLY:
         limits = (limits[0], limits[0])
-    probes = [probe(rows, labels, rng) for _ in range(PROBES)] if labels.max(initial=-1) >= 1 else []
-    wrong = np.mean([miscounted(curve, hidden) for hidden, curve in probes], 0) if probes else 0 * DEMANDS
-    belief = believed(wrong)
-    chances = weighed(count(rows[novel], space.rows[novel], usual_size(labels)), belief, limits)
+    joins = join(space[novel], usual)
+    chances = weighed(space[novel], joins, belief, limits)
     number, low, high = (quantile(chances, level) for level in (0.5, *INTERVAL))
-    usual = math.exp(float(belief @ wrong))
-    low, high = (int(np.clip(end, *limits)) for end in (min(low, (number + 0.5) // usual), max(high, number * usual)))
-    checked = tuple(Probe(hidden, quantile(weighed(curve, belief, (1, MOST)), 0.5)) for hidden, curve in probes)
-    sizes, tree, leaves = merge_tree(space.rows[novel], space.spread, max(number, min(2 * high, 40)))
-    groups = cut(len(sizes), tree, number)
-    shares = np.sort(np.bincount(groups, weights=sizes))[::-1] / sum(sizes)
+    checked = tuple(one.counted(belief) for one in probes)
+    off = math.exp(float(np.mean([one.wrong for one in checked]))) if checked else 1.0
+    low, high = (int(np.clip(end, *limits)) for end in (min(low, (number + 0.5) // off), max(high, number * off)))
+    tree = merge_tree(joins, max(number, min(2 * high, LEAVES)))
+    shares = np.sort(np.bincount(cut(joins, number)))[::-1] / len(novel)
     known = share or float(inside.mean()) if len(free) else 0.0
     return Estimate(
         number,
@@ -105,31 +123,47 @@ def estimate(
         tuple(round(float(one), 4) for one in shares),
         chances,
         checked,
-        tree,
-        sizes,
-        doubts(len(novel), low, high, checked, spies.right),
+        tree.merges,
+        tree.sizes,
+        doubts(len(novel), low, high, checked, right),
         some[novel],
-        leaves,
+        tree.leaves,
     )
 
 
-def probe(rows: Rows, labels: Labels, rng: np.random.Generator) -> tuple[int, Curve]:
-    """Hide some known classes, and count them."""
+def likely(rows: Rows, usual: float, belief: Float[np.ndarray, " shifts"]) -> int:
+    """The number of classes among these items."""
+    return quantile(weighed(rows, join(rows, usual), belief, (1, MOST)), 0.5) if len(rows) > 1 else 1
+
+
+class Hidden(NamedTuple):
+    """Known classes that were hidden, and how their items join."""
+
+    hidden: int
+    rows: Rows
+    joins: Joins
+
+    def counted(self, belief: Float[np.ndarray, " shifts"]) -> Probe:
+        return Probe(self.hidden, quantile(weighed(self.rows, self.joins, belief, (1, MOST)), 0.5))
+
+
+def probe(rows: Rows, labels: Labels, rng: np.random.Generator) -> Hidden:
+    """Hide some known classes; the others alone say what varies within classes."""
     known = int(labels.max()) + 1
     hidden = int(rng.integers(2, known)) if known > 2 else 1
     order, left = rng.permutation(known), np.full(known, -1)
     left[order[hidden:]] = np.arange(known - hidden)
     seen = np.where(labels >= 0, left[np.maximum(labels, 0)], -1)
-    chosen = (labels >= 0) & (seen < 0)
-    return hidden, count(rows[chosen], whiten(rows, seen).rows[chosen], usual_size(labels))
+    items = whiten(rows, seen)[(labels >= 0) & (seen < 0)]
+    return Hidden(hidden, items, join(items, usual_size(labels)))
 
 
-def usual_size(labels: Labels) -> int:
-    """Of the known classes: a class has no more neighbours of its own."""
-    return int(np.median(np.bincount(labels[labels >= 0]))) if (labels >= 0).any() else MOST
+def usual_size(labels: Labels) -> float:
+    """Labeled items of a known class; without any, as few as make the size of a class say nothing."""
+    return float(np.median(np.bincount(labels[labels >= 0]))) if (labels >= 0).any() else FEW
 
 
-def sample(items: Labels, rng: np.random.Generator) -> Labels:
+def sample(items: Labels, rng: np.random.Generator) -> Int[np.ndarray, " some"]:
     return items if len(items) <= MOST else rng.choice(items, MOST, replace=False)
 
 
@@ -146,7 +180,7 @@ def doubts(items: int, low: int, high: int, probes: tuple[Probe, ...], right: fl
         return "with fewer than two known classes nothing shows how fine classes are"
     if right < 0.5:
         return "even the known classes hardly lie apart"
-    if np.mean([abs(np.log((one.counted + 0.5) / (one.hidden + 0.5))) for one in probes]) > 0.5:
+    if np.mean([one.wrong for one in probes]) > 0.5:
         return "the same way of counting does not find known classes that are hidden"
     if high > 1.6 * low + 2:
         return f"anything from {low} to {high} fits as well"

@@ -93,7 +93,10 @@ def fresh(state: Reviewed, edit: Edit, count: int) -> tuple[list[int], list[str]
         raise UserError(f"ids {edit['ids']!r:.50} are not the next ones: leave them out")
     taken = {*state.names, *state.originals}
     names = list(itertools.islice((n for i in itertools.count(1) if (n := f"new-{i}") not in taken), count))
-    return ids, edit.get("names", names)
+    given = edit.get("names", names)
+    if not isinstance(given, list) or len(given) != count or not all(map(as_name, given)):
+        raise UserError(f"names {given!r:.50} are not those of {count} categories: leave them out")
+    return ids, given
 
 
 def begin(number: int, name: str, named: bool, speaks: int) -> list[Change]:

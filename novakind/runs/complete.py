@@ -22,9 +22,12 @@ from novakind.methods import make_method
 from novakind.model import Model
 from novakind.objective.prior import Prior
 from novakind.progress import Reporter
+from novakind.runs.discovery import Discovery
+from novakind.runs.events import Logged
 from novakind.runs.finish import finish
 from novakind.runs.folder import DECISIONS, Run
 from novakind.runs.rounds import carried_over, check_same, earlier_model, for_round, like_before
+from novakind.runs.taught import spread
 from novakind.training.distributed import Together, in_turn, is_first, told
 from novakind.training.loop import fit
 from novakind.training.unknown import is_open, settle, warning
@@ -57,6 +60,7 @@ def complete(
     config, source = early_checks(config, source), placed(source)
     config = config if config.views else replace(config, views=source.learnt.Views())
     run = told(lambda: Run.claim(path))
+    logged = told(lambda: Logged(run)) if config.log else run
     with Reporter(quiet or not is_first()) as report, ExitStack() as stack:
         told(lambda: prepare(run, fresh, stack))
         try:
@@ -73,6 +77,10 @@ def complete(
             if decisions and earlier:
                 config, collection = for_round(config, collection, split), like_before(collection, earlier)
                 check_same(collection, earlier, decisions)
+                if config.start == "decided":
+                    before = Discovery.result(decisions.after)
+                    answers = dict(zip(before.paths, before.category.tolist(), strict=True))
+                    collection = spread(collection, split.train, answers)
             else:
                 config, estimate = settle(collection, split, config, bool(source.known), report)
             settings = {"data": asdict(source) | {"digest": digest}} | as_tables(config)
@@ -82,7 +90,7 @@ def complete(
             first = partial(frozen_first, collection, split, config, report) if tuned else None
             if decisions and earlier:
                 first = partial(carried_over, collection, earlier, Path(decisions.after))
-            model, warnings, history = fit(collection, split, config, Together(run), report, first=first)
+            model, warnings, history = fit(collection, split, config, Together(logged), report, first=first)
             if not is_first():
                 return Completed(collection, split, {})
             if collection.before and collection.origin:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from novakind.config import Config
-from novakind.data.collection import Collection
+from novakind.data.collection import Collection, Labels
 from novakind.data.split import Split
 from novakind.errors import UserError
 from novakind.model import predict
@@ -79,12 +80,13 @@ def settle(
         make_sampler(collection, split, replace(config, novel=1))  # which says what is missing
     low, high = limits_of(config.between) if config.between not in ("", "auto") else (1, max(1, unlabeled // EACH))
     if low * EACH > unlabeled:
+        limits = f"--novel {config.between}" if config.between not in ("", "auto") else "counting new categories"
         raise UserError(
-            f"--novel {config.between} needs {low * EACH} unlabeled items to train on, and there are {unlabeled}: "
-            "give smaller limits"
+            f"{limits} needs {low * EACH} unlabeled items to train on, and there are {unlabeled}: "
+            + ("give smaller limits" if low > 1 else "add items")
         )
     report.say("looking at the items first" if seen else "a first look at the items, by what sets known classes apart")
-    rows = vectors(collection, split, config) if seen else learnt(collection, split, config)
+    rows = partial(vectors, collection, split) if seen else learnt(collection, split, config)
     limits = (low, min(high, max(low, unlabeled // EACH)))
     mixed = {"yes": True, "no": False}.get(config.mixed) if share else False
     found = estimate(rows, labels, limits, mixed, float(config.known_share), config.seed)
@@ -96,9 +98,10 @@ def settle(
     return settled, found
 
 
-def vectors(collection: Collection, split: Split, config: Config) -> Float[np.ndarray, "items dim"]:
+def vectors(collection: Collection, split: Split, some: Labels) -> Float[np.ndarray, "items dim"]:
+    """Some of the training items: copies of all of them could be more than memory holds."""
     modality = collection.modality
-    rows = modality.normalise(modality.collate(np.asarray(collection.items[split.train]))).numpy()
+    rows = modality.normalise(modality.collate(np.asarray(collection.items[split.train[some]]))).numpy()
     return rows.reshape(len(rows), -1)  # pictures too, if asked to start from clusters
 
 

@@ -222,3 +222,14 @@ def test_ranges():
     opposite = hard(torch.tensor([2, 3])), hard(torch.tensor([3, 2]))
     assert losses.consistency_norm(*opposite).item() == pytest.approx(1)  # sqrt(4) / 2
     assert losses.consistency_mse(*opposite).item() == pytest.approx(4 / 10)
+
+
+def test_the_border_lets_as_many_pass_as_are_known():
+    mass = torch.tensor([0.9, 0.6, 0.5, 0.2, 0.1], dtype=torch.float64)  # of two known neurons
+    logp = torch.stack([mass / 2, mass / 2, 1 - mass], 1).log().requires_grad_()
+    expected = -(mass[:2].log().sum() + (1 - mass[2:]).log().sum()) / 5
+    torch.testing.assert_close(losses.novel_mass(logp, 2, 0.4), expected)
+    torch.testing.assert_close(losses.novel_mass(logp, 2), -(1 - mass).log().mean())
+    (gradient,) = torch.autograd.grad(losses.novel_mass(logp, 2, 0.4), logp)
+    assert (gradient[:2, 2] == 0).all()
+    assert (gradient[2:, :2] == 0).all()

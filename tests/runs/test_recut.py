@@ -128,3 +128,14 @@ def test_a_round_after_a_run_whose_outputs_merged(merged, tmp_path):
     found = Discovery.load(merged)
     two = novakind.discover(str(merged.parent / "rows.npz"), tmp_path / "two", after=merged, epochs=2)
     assert (two.category == found.category).mean() > 0.97
+
+
+def test_a_round_has_nothing_to_sort_where_all_are_in_parts_of_a_split(counted, tmp_path, capsys):
+    """No output of the model tells them apart."""
+    run = shutil.copytree(counted, tmp_path / "run")
+    novakind.recut(run, 1)
+    novakind.recut(run, 3)
+    data = counted.parent / "rows.npz"
+    words = ["discover", str(data), "--after", str(run), "--epochs", "1", "--quiet", "--out", str(tmp_path / "next")]
+    assert main(words) == 2
+    assert "labeled, confirmed or in a part of a split, so nothing is left to sort" in capsys.readouterr().err

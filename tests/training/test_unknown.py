@@ -1,6 +1,7 @@
 """What is not told is found: in Python, from a file, and what results.json says of it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,14 @@ import pytest
 
 import novakind
 from novakind import Discoverer
+from novakind.config import starting
+from novakind.data.collection import from_arrays
+from novakind.data.split import part
 from novakind.errors import UserError
-from novakind.training.unknown import as_options, limits_of
+from novakind.modality.features import Features
+from novakind.objective import number
+from novakind.progress import Reporter
+from novakind.training.unknown import as_options, limits_of, settle
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -61,3 +68,19 @@ def test_pictures_may_start_from_clusters_with_nothing_told():
     y = np.where(truth < 2, truth, -1)
     found = Discoverer(n_novel="auto", epochs=1, random_state=0, settings={"start": "clusters"}).fit(X, y)
     assert found.estimate_ is not None
+
+
+def test_of_very_many_items_only_some_are_copied(monkeypatch):
+    """As many as the estimate looks at: a copy of a million would not fit beside them."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(9000) % 6
+    X = (8 * np.eye(6, 12)[truth] + rng.normal(size=(9000, 12))).astype(np.float32)
+    collection = from_arrays(X, np.where(truth < 3, truth, -1))
+    rows: list[int] = []
+    collate = Features.collate
+    monkeypatch.setattr(number, "MOST", 500)
+    monkeypatch.setattr(Features, "collate", lambda self, some: rows.append(len(some)) or collate(self, some))
+    config = replace(starting(Features), novel=3)
+    settled, _ = settle(collection, part(collection, 0.1, 0.0), config, False, Reporter(quiet=True))
+    assert rows == [1000]
+    assert settled.known_share == pytest.approx(0.0, abs=0.1)

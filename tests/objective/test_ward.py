@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from novakind.methods.ward import join, small_clusters, ward
 from novakind.objective.metrics import clustering_acc
+from novakind.objective.ward import join, small_clusters, ward
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 40])
@@ -35,12 +35,12 @@ def test_small_clusters_stand_for_many_items(monkeypatch):
     rng = np.random.default_rng(0)
     truth = rng.integers(6, size=3000)
     rows = (8 * np.eye(6)[truth] + rng.normal(size=(3000, 6))).astype(np.float32)
-    monkeypatch.setattr("novakind.methods.ward.SMALL", 100)
+    monkeypatch.setattr("novakind.objective.ward.SMALL", 100)
     centres, sizes = small_clusters(rows, 100, 0)
     assert len(centres) <= 100
     assert sizes.sum() == 3000
     found = ward(rows, 6, 0)
     nearest = ((rows[:, None] - found) ** 2).sum(2).argmin(1)
     assert clustering_acc(truth, nearest) > 0.99
-    monkeypatch.setattr("novakind.methods.ward.SOME", 500)
+    monkeypatch.setattr("novakind.objective.ward.SOME", 500)
     assert small_clusters(rows, 100, 0)[1].sum() == 500
