@@ -1,6 +1,6 @@
 """What a person's minutes are worth: a simulated reviewer answers the queue, or as many random items, from the truth.
 
-python -m experiments.minutes [--data digits cifar10 mobiact] [--seeds 3] [--budgets 10 30 100]
+python -m experiments.minutes [--data digits cifar10 mobiact] [--seeds 3] [--budgets 10 30 50 100]
 
 A run finds the novel categories among vectors: 64 pixels of the digits; EfficientNet-Lite0's of 100 pictures of each
 class of CIFAR-10; statistics of the windows of MobiAct. The reviewer names each category after the class that fits it
@@ -35,8 +35,7 @@ from novakind.datasets.images import digit_pictures
 from novakind.encoders.front import origin_of
 from novakind.modality.features import Features
 from novakind.objective.metrics import contingency, pair_off
-from novakind.results.review.overview import Overview
-from novakind.results.review.suggest import queue
+from novakind.results.review.desk import Desk
 from novakind.runs.complete import complete
 from novakind.runs.discovery import Discovery
 from novakind.runs.rounds import decisions_of
@@ -136,12 +135,11 @@ def course(task: Task, seed: int, budgets: Sequence[int], folder: Path) -> dict[
         found[way] = {"reviewed": [first], "second": [first]}
         for budget in budgets:
             (run / "edits.jsonl").write_bytes(edits)
-            now = Discovery.load(run)
-            assert now.review is not None
+            now, desk = Discovery.load(run), Desk(run)
             for start in range(0, budget, ASKED):
-                asked = [one["item"] for one in queue(Overview(now.review), ASKED)["entries"]]
-                now = decide(now, task.truth, asked if way == WAYS[0] else drawn[start : start + ASKED])
-                assert now.review is not None
+                desk.watch()
+                asked = [one["item"] for one in desk.queue(ASKED)["entries"]] if way == WAYS[0] else drawn[start:]
+                now = decide(now, task.truth, asked[:ASKED])
             found[way]["reviewed"].append(accuracy(now, task.truth, free))
             out = folder / f"{way}-{budget}"
             complete(Source(str(file)), config, out, quiet=True, decisions=decisions_of(run))
@@ -218,7 +216,7 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--budgets", type=int, nargs="+", default=[10, 30, 100])
+    parser.add_argument("--budgets", type=int, nargs="+", default=[10, 30, 50, 100])
     parser.add_argument("--out", type=Path, default=HERE)
     given = parser.parse_args(words)
     file = given.out / "minutes.json"

@@ -119,8 +119,8 @@ def for_round(config: Config, collection: Collection, split: Split) -> Config:
     known, free = len(collection.classes), split.train[collection.labels[split.train] < 0]
     if not len(free):
         raise UserError(
-            f"every item of {collection.name} is labeled or confirmed, so there is nothing left to sort: "
-            "novakind export gives the files back"
+            f"every item of {collection.name} is labeled, confirmed or in a part of a split, so nothing is left to "
+            "sort: novakind export gives the files back"
         )
     if config.method != "ours":
         raise UserError(f"--method {config.method} has no further round, only ours has: give --method ours to both")

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
+from jaxtyping import Float, UInt8
 
+from novakind.data.collection import Collection
 from novakind.runs.discovery import Discovery
-from novakind.runs.reviewed import SUGGESTED, Reviewed
+from novakind.runs.linear import DECIDED, compact, judged, thinned
+from novakind.runs.reviewed import CONFIRMED, LABELED, SUGGESTED, Items, PerItem, Reviewed
 
 TYPICAL = 0.8  # of a category's undecided items are learnt as its own
+SOME = 4  # answers that were right are imagined of each category, so that one mistake does not condemn it
+LEAST = 0.25
+STRENGTH = 1.0  # of the classifier by which decisions spread: the inverse of its regularisation
 
 
 def accepted(state: Reviewed) -> list[int]:
@@ -32,3 +40,45 @@ def typical(found: Discovery) -> list[int]:
         surest = members[np.argsort(-margin[members], kind="stable")]
         chosen += surest[: int(TYPICAL * len(members))].tolist()
     return chosen
+
+
+def spread(collection: Collection, train: Items, first: Mapping[str, int]) -> Collection:
+    """What is taught, as decisions and labels speak for it, rather than as the model of before had it.
+
+    A linear classifier of what is seen learns from decisions, labels and the model's own answers, of which it believes
+    less the more often a person found them wrong. It says what the taught items are, other than those that were
+    confirmed: so one decision tells about many items that are like it. `first` is that model's category of each path.
+    """
+    decided = collection.decided
+    assert decided is not None
+    items = train[collection.labels[train] >= 0]
+    status = np.where(decided.confirmed[items], CONFIRMED, np.where(decided.taught[items], SUGGESTED, LABELED))
+    into = np.array(decided.into)
+    answer = np.array([into[first[path]] if path in first else -1 for path in collection.paths])
+    there = (answer >= 0) & (decided.before >= 0)
+    said = np.where(decided.confirmed[there], CONFIRMED, SUGGESTED).astype(np.uint8)
+    believed = trust(answer[there], decided.before[there], said, len(into))
+    labels = collection.labels[items]
+    weight = np.where(status == CONFIRMED, float(DECIDED), np.where(status == SUGGESTED, believed[labels], 1.0))
+    modality = collection.modality
+    rows = modality.normalise(modality.collate(collection.items[items])).numpy()
+    chances = judged(compact(rows), labels, thinned(weight, status), len(into), STRENGTH)
+    for number, item in enumerate(items.tolist()):
+        chances[number, list(decided.barred.get(item, ()))] = 0
+    new, open_ones = collection.labels.copy(), (status == SUGGESTED) & (chances.max(1) > 0)
+    new[items[open_ones]] = chances[open_ones].argmax(1)
+    return replace(collection, labels=new)
+
+
+def trust(
+    first: PerItem, category: PerItem, status: UInt8[np.ndarray, " items"], count: int
+) -> Float[np.ndarray, " categories"]:
+    """How far the model's own answer `first` is to be believed, by category: 1 where nobody found it wrong.
+
+    Less the more often a person did, but never so little that nothing is left of a category all of whose few mistakes
+    were put right.
+    """
+    decided = np.flatnonzero(status == CONFIRMED)
+    asked = np.bincount(first[decided], minlength=count)
+    right = np.bincount(first[decided][first[decided] == category[decided]], minlength=count)
+    return np.clip(2 * (right + SOME) / (asked + SOME) - 1, LEAST, 1)

@@ -204,10 +204,15 @@ def test_a_round_that_is_not_possible_is_refused_in_a_sentence(run, tmp_path, ca
     ):
         assert main(["discover", data, *words, "--quiet", "--out", str(tmp_path / "out")]) == 2
         assert said in capsys.readouterr().err
+    settings = (run / "config.toml").read_text()
+    (run / "config.toml").write_text("x = [")
+    assert main(["discover", data, "--after", str(run), "--fresh", "--quiet"]) == 2
+    assert "give --fresh to the novakind discover that wrote it" in capsys.readouterr().err  # the round is not that
+    (run / "config.toml").write_text(settings)
     for number in range(7):
         Discovery.load(run).confirm(category=number)
     assert main(["discover", data, "--after", str(run), "--quiet"]) == 2
-    assert "nothing left to sort" in capsys.readouterr().err
+    assert "nothing is left to sort" in capsys.readouterr().err
 
 
 CHANGES = {

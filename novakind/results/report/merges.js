@@ -1,9 +1,16 @@
 // Which categories may be one: ranked, each with examples of both sides, the reason in numbers and the direction.
 
-const merges = { list: [], shown: 4 };
+const merges = { list: [], shown: 4, known: false };
 
 async function loadMerges() {
+  if (!merges.known) {  // the first time the data have to be read
+    reveal("merges", data.categories.some(one => one.new));
+    $("merges-none").textContent = "Looking for pairs …";
+    $("merges-none").hidden = false;
+  }
   merges.list = await askJson("merges?limit=20");
+  merges.known = true;
+  $("merges-none").textContent = "No two categories look like one.";
   await need(merges.list.slice(0, merges.shown).flatMap(one => one.examples.flat()));
   drawMerges();
 }

@@ -1,6 +1,8 @@
-// The queue: the decisions that help most, one at a time, by keys.
+// The queue: the decisions that help most, one at a time, by keys. It is asked for anew after every few answers, since
+// each says something about the others.
 
-const queue = { list: [], place: 0, total: 0, left: 0, asking: false, answered: new Map(), box: null };
+const FRESH = 10;  // answers after which the rest of the queue is out of date
+const queue = { list: [], place: 0, total: 0, left: 0, asking: false, stale: 0, answered: new Map(), box: null };
 
 async function openQueue() {
   queue.answered.clear();
@@ -15,7 +17,9 @@ async function openQueue() {
 
 async function loadQueue() {
   queue.asking = true;
+  queue.stale = 0;
   try {
+    await post.last;  // what was answered so far counts
     const { entries, left, total } = await askJson("queue?limit=50");
     const fresh = entries.filter(({ item }) => !queue.answered.has(item));
     const kept = queue.list.slice(0, queue.place + 1).filter(({ item }) => queue.answered.has(item) || item === queue.list[queue.place]?.item);
@@ -74,6 +78,7 @@ async function answer(what) {
   } else [sent, words] = [decide("move", { items: [item], to }), `You said: ${nameOf(to)}.`];
   queue.answered.set(item, words);
   queue.left = Math.max(0, queue.left - (what === "no" ? 0 : 1));
+  queue.stale += 1;
   advance(1);
   await sent;
 }
@@ -81,7 +86,8 @@ async function answer(what) {
 function advance(by) {
   queue.place = Math.max(0, Math.min(queue.list.length, queue.place + by));
   drawQueue();
-  if (queue.list.length - queue.place < 8 && queue.left > queue.list.length - queue.place && !queue.asking) loadQueue();
+  const short = queue.list.length - queue.place < 8 && queue.left > queue.list.length - queue.place;
+  if ((short || queue.stale >= FRESH) && !queue.asking) loadQueue();
 }
 
 // Space plays a clip again, or holds it.

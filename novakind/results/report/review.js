@@ -42,6 +42,7 @@ async function loadSuggestions() {
   if (VIEWS[location.hash.split("/")[1]] || fresh.suggested === state.version) return;
   fresh.suggested = state.version;
   await Promise.all([loadMerges(), loadDoubts()]);
+  if (!queue.list.length && !queue.asking) await loadQueue();  // it is there at once, when somebody opens it
 }
 
 function redraw() {
@@ -80,7 +81,7 @@ function drawSteps() {
   const steps = [
     ["#new", "Name", unnamed.length ? `${plural(unnamed.length, "category has", "categories have")} no name yet` : "all categories are named", !unnamed.length],
     ["#merges", "Merge", pairs ? "pairs that may be one, ranked" : "no pairs are left", !pairs],
-    ["#/queue", "Decide", state.left ? `${count(state.left)} in the queue, least sure first` : "nothing left to decide", !state.left],
+    ["#/queue", "Decide", state.left ? `${count(state.left)} in the queue, ranked` : "nothing left to decide", !state.left],
     ["#map", "Look around", "the map with a lasso", false],
   ];
   $("steps").replaceChildren(...steps.map(([href, title, words, done]) => make("a", { href, class: done ? "step done" : "step" },

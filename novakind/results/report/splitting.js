@@ -31,7 +31,7 @@ function drawSplitTools(separation) {
   $("split-count").replaceChildren(...[2, 3, 4, 5].map(n => make("button", { type: "button", "aria-pressed": String(n === division.count),
     "data-keep": `parts-${n}`, onclick: () => preview(n) }, `${n} parts`)));
   $("split-words").textContent = separation == null ? "" : `${percent(separation)} of the neighbours of an item are in its part: ` +
-    (separation > 0.95 ? "the parts lie clearly apart." : separation > 0.85 ? "the parts can be told apart." : "the parts hardly differ; look closely.");
+    (separation > 0.95 ? "the parts lie clearly apart." : separation > 0.9 ? "the parts can be told apart." : "the parts hardly differ; look closely.");
 }
 
 async function drawParts() {

@@ -10,19 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from novakind.errors import UserError
 from novakind.results.report.contents import facts
 from novakind.results.report.layout import placed, sample
 from novakind.results.review.nearest import NEAR, Neighbourhood, links
 from novakind.results.review.overview import Overview
+from novakind.results.review.queue import View, queue, view_of
 from novakind.results.review.rounds import Rounds
 from novakind.results.review.showing import Showing
 from novakind.results.review.suggest import merges
 from novakind.runs.discovery import Discovery
 from novakind.runs.record import read_results
 from novakind.runs.review import Saved
-from novakind.runs.reviewed import STATUS
+from novakind.runs.reviewed import STATUS, Items
 
 SAMPLED = 6_000  # items whose neighbours are found
 
@@ -91,13 +93,32 @@ class Desk:
         with self.turn() as overview:
             return merges(overview, limit, around)
 
+    def queue(self, limit: int) -> dict[str, Any]:
+        """What /api/queue answers."""
+        view = self.view
+        with self.turn() as overview:
+            return queue(overview, limit, view)
+
+    @cached_property
+    def sampled(self) -> Items:
+        """Items of which neighbours are found, and of which the queue is made."""
+        return sample(self.review.result, SAMPLED)
+
+    @cached_property
+    def seen(self) -> Float[np.ndarray, "chosen dims"] | None:
+        """What the model saw of those; None where that says little."""
+        return self.showing.inputs(self.sampled)
+
     @cached_property
     def around(self) -> Neighbourhood:
         """Items and their neighbours in what the model saw, or, where that says little, in its own space."""
-        items = sample(self.review.result, SAMPLED)
-        seen = self.showing.inputs(items)
-        rows = self.review.embedding[items] if seen is None else seen
-        return Neighbourhood(items, links(rows, NEAR))
+        rows = self.review.embedding[self.sampled] if self.seen is None else self.seen
+        return Neighbourhood(self.sampled, links(rows, NEAR))
+
+    @cached_property
+    def view(self) -> View:
+        """Items as the queue compares them."""
+        return view_of(self.sampled, self.review.embedding[self.sampled], self.seen)
 
     def rows(self, items: list[int]) -> dict[int, dict[str, Any]]:
         """What /api/rows answers."""

@@ -99,6 +99,9 @@ def application(desk: Desk, is_closing: Callable[[], bool] = lambda: False) -> S
     async def merges(request: Request) -> Response:
         return told(await run_in_threadpool(desk.merges, number(request, "limit", 20, 1, 1_000)))
 
+    async def queue(request: Request) -> Response:
+        return told(await run_in_threadpool(desk.queue, number(request, "limit", 50, 1, 1_000)))
+
     async def split(request: Request) -> Response:
         given = await body_of(request)
         only(given, "category", "parts")
@@ -187,7 +190,7 @@ def application(desk: Desk, is_closing: Callable[[], bool] = lambda: False) -> S
             Route("/api/clip/{item}", picture),
             Route("/api/neighbours/{item}", neighbours),
             Route("/api/merges", merges),
-            Route("/api/queue", asking(suggest.queue, 50, 1_000)),
+            Route("/api/queue", queue),
             Route("/api/disbelieved", asking(suggest.disbelieved, 100, 1_000)),
             Route("/api/split", split, methods=["POST"]),
             Route("/api/edits", edits, methods=["POST"]),

@@ -39,17 +39,17 @@ def split_preview(embedding: Rows, members: Items, parts: int, showing: Showing 
     """The parts of some items, the largest first, with examples of each, and the share of neighbours kept together.
 
     The model was trained to keep a category together, and a network can, so that its own space hides what the items
-    themselves show: neighbours are found among those, or, where they say little, among what the network sees before its
-    embedding. A linear map can do less: both spaces are tried, and the parts that fewer neighbours join are taken.
+    themselves show: neighbours are those among the items and those among what the network sees before its embedding,
+    together. A linear map can do less: both spaces are tried, and the parts that fewer neighbours join are taken.
     """
     some = np.sort(np.random.default_rng(SEED).permutation(len(members))[:FITTED])
     own = unit(embedding[members])
     seen = showing.inputs(members[some]) if showing else None
     if showing and showing.is_deep:
-        seen = showing.features(members[some]) if seen is None else seen
-        found = [cluster(own[some] if seen is None else seen, parts)]
+        both = [rows for rows in (seen, showing.features(members[some])) if rows is not None]
+        found = [cluster(both or [own[some]], parts)]
     else:
-        found = [cluster(rows, parts) for rows in (own[some], seen) if rows is not None]
+        found = [cluster([rows], parts) for rows in (own[some], seen) if rows is not None]
     part, within = max(found, key=lambda one: one[1])
     if len(some) < len(members):
         part = following(own, some, part, parts)
@@ -63,10 +63,13 @@ def split_preview(embedding: Rows, members: Items, parts: int, showing: Showing 
     return {"parts": [{**one, "size": len(one["items"])} for one in shown], "separation": round(within, 4)}
 
 
-def cluster(rows: Rows, parts: int) -> tuple[Int[np.ndarray, " items"], float]:
-    """The part of each row, and the share of its neighbours that are in the same part."""
+def cluster(spaces: list[np.ndarray], parts: int) -> tuple[Int[np.ndarray, " items"], float]:
+    """The part of each item, and the share of its neighbours, in one of several spaces, that are in the same part."""
     with threadpool_limits(1):
-        part, within = parted(links(rows, LINKED), parts, SEED)
+        graph = links(spaces[0], LINKED)
+        for rows in spaces[1:]:
+            graph = graph + links(rows, LINKED)
+        part, within = parted(graph, parts, SEED)
     for place in range(parts):  # none may be empty, not of copies either
         if not (part == place).any():
             part[np.flatnonzero(np.bincount(part, minlength=parts)[part] > 1)[0]] = place

@@ -1,21 +1,19 @@
-"""Suggestions: which categories to merge, which items to look at first, which labels to doubt, what is alike."""
+"""Suggestions: which categories to merge, which labels to doubt, what is alike."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from novakind.results.review.nearest import Neighbourhood, touching
 from novakind.results.review.overview import Overview
-from novakind.runs.reviewed import CONFIRMED, IGNORED, LABELED, SUGGESTED, Items
+from novakind.runs.reviewed import IGNORED, LABELED
 from novakind.runs.standing import unit
 
 SHOWN = 6  # examples of each side of a merge
-WEIGHED = 2_000  # of the least sure items, from which the queue is chosen
-ALIKE = 8  # the power of a cosine that says how much one answer tells about another item
-MISTAKEN = 2  # what it weighs that a category was found wrong, where a margin of 0 weighs 1
+AGAIN = 0.4  # of its score has a pair, one of which is in a pair above
 SHARED = 0.1  # weight of the probability that two categories share, beside the neighbours of their items
 
 
@@ -23,7 +21,7 @@ def merges(overview: Overview, limit: int, around: Neighbourhood | None = None) 
     """Pairs of categories that may be one, the likeliest first, never two known classes or what a person kept apart.
 
     What counts is how many items would change sides if one were given up, and how much probability the two share.
-    A category whose best partner stands above it in the list comes later with others: it can be merged only once.
+    A category whose best partner stands above it in the list counts less with others: it can be merged only once.
     """
     overview.refresh()
     state = overview.review.state
@@ -52,15 +50,12 @@ def merges(overview: Overview, limit: int, around: Neighbourhood | None = None) 
 
 
 def once_each(found: list[tuple[float, tuple[int, int], Any]]) -> list[tuple[float, tuple[int, int], Any]]:
-    """Pairs of which each category is in one come first, then the others; both in their order."""
-    used, first, later = set(), [], []
-    for pair in found:
-        if used & set(pair[1]):
-            later.append(pair)
-        else:
-            first.append(pair)
-            used |= set(pair[1])
-    return [*first, *later]
+    """In the order of their scores, of which `AGAIN` counts where a category stands above in the list already."""
+    used, ranked = set(), []
+    for score, pair, numbers in found:
+        ranked.append((score * (AGAIN if used & set(pair) else 1), (score, pair, numbers)))
+        used |= set(pair)
+    return [one for _, one in sorted(ranked, key=lambda one: -one[0])]
 
 
 def together(overview: Overview, around: Neighbourhood, kinds: int) -> Float[np.ndarray, "kinds kinds"]:
@@ -105,65 +100,6 @@ def nearness(overview: Overview, living: list[int]) -> Float[np.ndarray, "living
     """The cosine of the centres."""
     centres = np.stack([overview.centres[number] for number in living])
     return centres @ centres.T
-
-
-def queue(overview: Overview, limit: int) -> dict[str, Any]:
-    """Items to decide about, those whose answers help most first."""
-    overview.refresh()
-    status = overview.status
-    open_ones = np.flatnonzero(status == SUGGESTED)
-    least_sure = open_ones[np.argsort(overview.margin[open_ones], kind="stable")]
-    chosen = most_helpful(overview, least_sure[: min(WEIGHED, max(500, 20 * limit))], limit)
-    entries = []
-    for item, top in zip(chosen.tolist(), overview.tops(chosen, 10), strict=True):
-        own = int(overview.category[item])
-        others = [[number, chance] for number, chance in top if number != own]
-        entries.append(
-            {
-                "item": item,
-                "category": own,
-                "probability": round(float(overview.probability[item]), 4),
-                "others": others[:9],
-                "why": why(overview, item, others),
-            }
-        )
-    total = int((status != LABELED).sum() - (status == IGNORED).sum())
-    return {"left": len(open_ones), "total": total, "entries": entries}
-
-
-def why(overview: Overview, item: int, others: list[list[Any]]) -> str:
-    chance = float(overview.probability[item])
-    if not others:
-        return f"the model gives it {100 * chance:.0f} %"
-    rival = overview.review.state.names[others[0][0]]
-    return f"{100 * chance:.0f} % here, {100 * others[0][1]:.0f} % {rival}"
-
-
-def most_helpful(overview: Overview, items: Items, limit: int) -> Int[np.ndarray, " chosen"]:
-    """Unsure items with many unsure ones around them; whoever is like one that was chosen counts less from then on.
-
-    What the model is sure of counts too where a person found its category wrong before.
-    """
-    rows = unit(overview.review.embedding[items])
-    alike = np.clip(rows @ rows.T, 0, 1) ** ALIKE
-    unsure = np.clip(1 - overview.margin[items].astype(np.float64), 0, 2)
-    left, chosen = unsure + MISTAKEN * mistaken(overview)[overview.review.result[items]], []
-    for _ in range(min(limit, len(items))):
-        gain = left * (alike @ left)
-        gain[chosen] = -1
-        best = int(gain.argmax())
-        chosen.append(best)
-        left = left * (1 - alike[best])
-    return items[chosen]
-
-
-def mistaken(overview: Overview) -> Float[np.ndarray, " outputs"]:
-    """For each answer of the model the share of decisions that were others, a little lower while there are few."""
-    state, result = overview.review.state, overview.review.result
-    decided = np.flatnonzero(overview.status == CONFIRMED)
-    wrong = decided[overview.category[decided] != state.roots[result[decided]]]
-    count = overview.review.logp.shape[1]
-    return np.bincount(result[wrong], minlength=count) / (np.bincount(result[decided], minlength=count) + 2)
 
 
 def disbelieved(overview: Overview, limit: int) -> list[dict[str, Any]]:

@@ -133,6 +133,9 @@ def test_a_torn_line_is_set_aside_and_named(tmp_path):
         ('{"seq": 2, "verb": "move", "items": [99], "to": 0}', "there is no item 99"),
         ('{"seq": 2, "verb": "undo", "of": 5}', "edit 5 is not the one to undo"),
         ('{"seq": 2, "verb": "rename", "category": 2, "name": "a\\u0000b"}', "U\\+0000"),
+        ('{"seq": 2, "verb": "create", "items": [1], "ids": [4], "names": 7}', "names 7 are not those of 1"),
+        ('{"seq": 2, "verb": "create", "items": [1], "ids": [4], "names": []}', "are not those of 1"),
+        ('{"seq": 2, "verb": "create", "items": [1], "ids": [4], "names": [7]}', "7 is no name"),
         ("[" * 100_000, "no JSON"),
     ],
 )
