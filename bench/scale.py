@@ -1,12 +1,12 @@
-"""What exactness costs, as ratios measured in one run: steps in parts, messages between processes, predict in pieces.
+"""What exactness and size cost, as ratios measured in one run.
 
-    python bench/scale.py                    # some minutes on one core
-    python bench/scale.py --items 2000
+    python bench/scale.py                                          # a quarter of an hour on two cores
+    python bench/scale.py --pictures 200000 --vectors 1000000      # at full size
 
 parts:    a step of 10 U items in parts  /  the same step as a whole, by the time that it takes
 messages: bytes that a step sends for its statistics  /  bytes that it sends for its gradients (counted, not timed)
-predict:  novakind predict of a folder  /  decoding and looking alone, on the same files in one process
-The two sides of a ratio take turns, so that both meet the same noise.
+reading, adding, predict: of many pictures, see bench/pictures.py
+vectors, k-means: of many vectors on disk, see bench/vectors.py
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pictures
 import torch
-from PIL import Image as Pillow
+import vectors
 
 from novakind.config import Config
-from novakind.disk import write_atomic
 from novakind.methods import Batch, make_method
 from novakind.modality.image import Image
-from novakind.model import Card, Model, predict, to_bytes
+from novakind.model import Card, Model
 from novakind.objective.prior import Prior
-from novakind.results.predict import predict_items
 from novakind.training.parts import in_parts
 
 ROUNDS, PARTS = 3, 8
@@ -35,12 +34,17 @@ ROUNDS, PARTS = 3, 8
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--items", type=int, default=1000)
-    arguments = parser.parse_args()
+    parser.add_argument("--pictures", type=int, default=20_000)
+    parser.add_argument("--vectors", type=int, default=100_000)
+    parser.add_argument("--folder", type=Path, help="where made-up data go while they are needed")
+    asked = parser.parse_args()
     torch.set_num_threads(1)
     parts()
     messages()
-    sorting(arguments.items)
+    with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
+        pictures.make(Path(folder) / "pictures", asked.pictures)
+        pictures.compare(Path(folder), asked.pictures)
+        vectors.compare(Path(folder), asked.vectors, max(asked.vectors // 20, 15 * vectors.CLASSES), vectors.CLASSES)
 
 
 def parts(novel: int = 50, known: int = 50) -> None:
@@ -50,7 +54,7 @@ def parts(novel: int = 50, known: int = 50) -> None:
     x = torch.randn(3 * unlabeled, 3, 16, 16)
     labels, items = torch.arange(unlabeled) % known, torch.arange(unlabeled)
     whole, numbered = Batch(x, labels, 0.5, items), Batch(torch.arange(len(x)), labels, 0.5, items)
-    seen = in_parts(lambda batch: method.loss(model, batch), model, lambda numbers, _: x[numbers], PARTS)
+    seen = in_parts(lambda batch: method.loss(model, batch), model, model.encoder, lambda numbers, _: x[numbers], PARTS)
     kept = {"whole": 0, "parts": 0}
 
     def step(name: str, loss: Callable[[Batch], dict], batch: Batch) -> None:
@@ -83,33 +87,6 @@ def messages() -> None:
     for classes in (10, 100, 1000):
         sums = 2 * ((classes + 1) ** 2 + 2 * classes + 10)  # there and back
         print(f"messages: K = {classes}: {4 * sums / 1e6:.2f} MB, {sums / weights:.3f} of the gradients' {weights:,}")
-
-
-def sorting(count: int) -> None:
-    model, _ = made(5, 5)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "run").mkdir()
-        write_atomic(folder / "run" / "model.safetensors", to_bytes(model))
-        rng = np.random.default_rng(0)
-        for number in range(count):
-            picture = rng.integers(0, 255, (64, 64, 3), dtype=np.uint8)
-            (folder / "inbox").mkdir(exist_ok=True)
-            Pillow.fromarray(picture).save(folder / "inbox" / f"{number}.jpg")
-        files = sorted((folder / "inbox").iterdir())
-
-        def bare() -> None:
-            for start in range(0, count, 64):
-                rows = np.stack([model.modality.read(file)[0][1] for file in files[start : start + 64]])
-                predict(model.eval(), rows)
-
-        def ours() -> None:
-            predict_items(folder / "run", [folder / "inbox"], folder / "out.csv", readers=1)
-
-        one, other = turns(bare, ours)
-    print(
-        f"predict:  {other / one:.2f} of decoding and looking alone, {count} pictures, {count / other:.0f} per second"
-    )
 
 
 def made(known: int, novel: int) -> tuple[Model, object]:

@@ -112,8 +112,8 @@ class Config:
     minutes: Annotated[float, Range(0, 100_000)] = 0.0
     """Train for about so long: the epochs that fit are found by timing some steps; 0 leaves it to --epochs."""
     work: Annotated[float, Range(0, 1e12)] = 0.0
-    """Train for so much work, in 10^12 operations of forward and backward passes, counted in some steps of each stage;
-    0 leaves it to --epochs and --minutes. What compare gives every method alike."""
+    """Train for so much work, in 10^12 operations of forward and backward passes, counted in some steps of each stage,
+    but for --epochs at least; 0 leaves it to --epochs and --minutes. What compare gives every method alike."""
     batch: Annotated[int, Range(2, 1_000_000)] = 256
     """Unlabeled items in a step. Where that is below ten times the number of new categories, a step has ten times as
     many, and so many are in memory at once."""
@@ -159,6 +159,13 @@ class Config:
     steps); 0 keeps the last weights."""
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     """auto takes a GPU (cuda) where there is one; mps is Apple's."""
+    precision: Literal["auto", "float32", "bf16"] = "auto"
+    """Of the encoder in training: bf16 is half as wide (autocast), with losses and predictions in float32 all the same.
+    auto takes it on a GPU that has it."""
+    compile: bool = False
+    """Let torch compile the encoder for training: a minute at first, and faster steps. CPUs need a C++ compiler."""
+    log: Literal["", "tensorboard"] = ""
+    """tensorboard: what metrics.jsonl has is also written for TensorBoard, into the run folder."""
     objective: Objective = field(default_factory=Objective)
     optim: Optim = field(default_factory=Optim)
     views: Any = None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-MEMORY = 2**29  # bytes of items that statistics are measured on: a video is as large as a hundred pictures
+MEMORY = 2**27  # bytes of items that statistics are measured on: a video is as large as a hundred pictures
 
 
 class Rows:

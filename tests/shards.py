@@ -17,6 +17,8 @@ from novakind.objective import batch as sums
 from novakind.objective.heads import MLPHead
 from novakind.objective.prior import Prior
 from novakind.training import distributed
+from novakind.training.parts import in_parts
+from novakind.training.running import Loss
 
 KNOWN, NOVEL, WIDTH = 3, 4, 6
 LABELED, UNLABELED = 13, 17
@@ -37,6 +39,7 @@ CASES: dict[str, Config] = {
     "all-linear-heads": Config(objective=ALL, heads=3, head="linear"),
     "mixed": Config(objective=ALL, known_share=0.4),
     "pictures": Config(objective=ALL, encoder="convnet"),
+    "in-parts": Config(objective=ALL, encoder="flat"),
     "alternating": Config(objective=ALL, steps="alternating"),
     "nothing-to-learn": Config(objective=replace(ALL, ce=0.0), steps="alternating"),
     **{
@@ -57,7 +60,8 @@ def made(config: Config) -> tuple[Model, Method]:
     kind = Image(size=8) if pictures else Features((0.0,) * WIDTH, (1.0,) * WIDTH)
     names = tuple(f"class {number}" for number in range(KNOWN + NOVEL))
     encoder = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten()) if pictures else None
-    encoder = encoder or nn.Sequential(nn.Linear(WIDTH, 8), nn.BatchNorm1d(8), nn.ReLU())
+    norm = nn.LayerNorm(8) if config.encoder == "flat" else nn.BatchNorm1d(8)  # which sees the items of a part
+    encoder = encoder or nn.Sequential(nn.Linear(WIDTH, 8), norm, nn.ReLU())
     model = Model(Card(CUSTOM, config.head, 8, 0.1, KNOWN, names, kind.settings()), encoder).double()
     method = make_method(replace(config, novel=NOVEL, dim=8), Prior.uniform(KNOWN, NOVEL, config.known_share))
     method.reveal(torch.arange(100) % (KNOWN + NOVEL))
@@ -117,6 +121,12 @@ def every_step() -> tuple[dict[str, Any], dict[str, Any]]:
     return five_steps(list(CASES)), naive_step(list(NAIVE))
 
 
+def seen_in_parts(loss: Loss, model: Model, batch: Batch) -> dict[str, Tensor]:
+    """The same, but the encoder looks at a third of the batch at a time."""
+    numbered = replace(batch, x=torch.arange(len(batch.x)))
+    return in_parts(loss, model, model.encoder, lambda numbers, _: batch.x[numbers], 3)(numbered)
+
+
 def steps_of(config: Config) -> dict[str, Any]:
     model, method = made(config)
     loss = distributed.trained(model, method)
@@ -125,7 +135,7 @@ def steps_of(config: Config) -> dict[str, Any]:
     gradients: dict[str, Tensor] = {}
     for step in range(STEPS if config.objective not in SINGLE else 1):
         for batch in drawn(step, config, part()):
-            terms = loss(batch)
+            terms = seen_in_parts(loss, model, batch) if config.encoder == "flat" else loss(batch)
             losses.append({name: term.item() for name, term in terms.items()})
             if terms:
                 optimizer.zero_grad()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import signal
@@ -19,7 +20,7 @@ from typing import Any, TypeVar
 
 from novakind.given import MEMORY
 
-ALONE = 2.0  # seconds of reading before other processes are asked to help: they take that long to start
+ALONE = 2.0  # seconds of reading before other processes are called, and again so many before they are there to help
 AHEAD = 3  # pieces that wait, for each process
 
 Piece = TypeVar("Piece")
@@ -43,21 +44,50 @@ def in_order(
     """
     readers = readers or cores()
     alone = readers == 1 or multiprocessing.current_process().daemon  # which may not have any
-    begun = time.monotonic()
-    for piece in pieces:
-        if not alone and time.monotonic() - begun >= ALONE:
-            yield from by_processes(work, chain([piece], pieces), readers, ready)
-            return
-        yield work(piece)
+    begun, called = time.monotonic(), False
+    try:
+        for piece in pieces:
+            if not alone and time.monotonic() - begun >= ALONE:
+                if called:
+                    yield from by_processes(work, chain([piece], pieces), readers, ready)
+                    return
+                call()
+                begun, called = time.monotonic(), True
+            yield work(piece)
+    finally:
+        give_back()
+
+
+def give_back() -> None:
+    """Let the C library return what huge files took, which it keeps when it was told to (training/memory.py)."""
+    if sys.platform.startswith("linux"):
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+
+
+def context() -> Any:
+    """How other processes are started: by one that has imported once for all of them what they need."""
+    found = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
+    found.set_forkserver_preload(["novakind.modality"])
+    return found
+
+
+def call() -> None:
+    """Let that one begin to import, while this process goes on."""
+    if context().get_start_method() == "forkserver":
+        from multiprocessing import forkserver
+
+        with unseen_program():
+            forkserver.ensure_running()
 
 
 def by_processes(
     work: Callable[[Piece], Found], pieces: Iterator[Piece], readers: int, ready: Callable[[Piece], bool]
 ) -> Generator[Found]:
-    context = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
-    context.set_forkserver_preload(["novakind.modality"])  # imported once for all of them
-    memory = (context.Condition(), context.Array("q", 1, lock=False))
-    pool = ProcessPoolExecutor(readers, context, initializer=begin, initargs=memory)
+    processes = context()
+    memory = (processes.Condition(), processes.Array("q", 1, lock=False))
+    pool = ProcessPoolExecutor(readers, processes, initializer=begin, initargs=memory)
     waiting: deque[Future[Found] | Piece] = deque()
 
     def finished() -> Found:

@@ -72,7 +72,7 @@ class Shards:
             number, used = divmod(self.top, self.each)
             part, rest = rest[: self.each - used], rest[self.each - used :]
             file = self.opened(number)
-            file.write(part.tobytes())
+            file.write(part.reshape(-1).view(np.uint8).data)
             file.flush()
             self.rows[number] += len(part)
         return first

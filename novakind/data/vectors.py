@@ -4,32 +4,31 @@ from __future__ import annotations
 
 import mmap
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from novakind.data.manifest import UNLABELED, as_text
-from novakind.errors import UnreadableError, UserError
-from novakind.given import opened, to_read
+from novakind.data.manifest import UNLABELED, as_text, check_unlabeled
+from novakind.data.parquet import check_room, opened_parquet
+from novakind.errors import UserError
+from novakind.given import to_read
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, Schema, Table
 
 VECTORS = ("vector", "embedding", "embeddings", "X")
 NAMES = ("path", "id")
+NUMBER = 8  # bytes
 
 
 def has_vectors(path: Path) -> bool:
     """Whether a Parquet file has a column of vectors; what cannot be read has none."""
     try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
-        return False
-    try:
-        with opened(path) as file:
-            return vector_column(parquet.ParquetFile(file).schema_arrow) is not None
-    except (OSError, ArrowException, UnreadableError):
+        with opened_parquet(path) as file:
+            return vector_column(file.schema_arrow) is not None
+    except UserError:
         return False
 
 
@@ -62,27 +61,36 @@ def read_vectors(path: Path, labeled: bool) -> tuple[np.ndarray, np.ndarray | No
     if not table.num_rows:
         raise UserError(f"{path} holds no row: give one row per item")
     names = next((names_of(table[name], path) for name in NAMES if name in columns), None)
-    return as_matrix(table[vectors], path), labels_of(table["label"]) if labeled else None, names
+    return as_matrix(table[vectors], path), labels_of(path, table["label"].to_pylist()) if labeled else None, names
 
 
 def read_table(path: Path) -> Table:
     """The columns that matter: of Parquet in memory, of Arrow on disk until they are asked for."""
+    if path.suffix.lower() == ".parquet":
+        with opened_parquet(path) as file:
+            wanted = {vector_column(file.schema_arrow), "label", *NAMES}
+            names = [name for name in file.schema_arrow.names if name in wanted]
+            check_room(path, file, names, NUMBER)
+            return checked(file.read(names))
     try:
         import pyarrow
-        from pyarrow import ipc, parquet
+        from pyarrow import ipc
     except ImportError:
         raise UserError(f"{path} needs pyarrow: pip install 'novakind[parquet]', or save it as .npz") from None
     with to_read(path, "a readable file") as stream:
         try:
-            if path.suffix.lower() == ".parquet":
-                file = parquet.ParquetFile(stream)
-                names = {vector_column(file.schema_arrow), "label", *NAMES}
-                return file.read([name for name in file.schema_arrow.names if name in names])
             buffer = pyarrow.py_buffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
             is_file = bytes(buffer[:6]) == b"ARROW1"
-            return (ipc.open_file(buffer) if is_file else ipc.open_stream(buffer)).read_all()
+            return checked((ipc.open_file(buffer) if is_file else ipc.open_stream(buffer)).read_all())
         except (pyarrow.ArrowException, OSError, ValueError):  # ValueError: an empty file cannot be mapped
             raise UserError(f"{path} is no Parquet or Arrow file, or damaged: write it again") from None
+
+
+def checked(table: Table) -> Table:
+    """The same, if no place in the columns that matter points out of the file: Arrow would read what lies there."""
+    wanted = {vector_column(table.schema), "label", *NAMES}
+    table.select([number for number, name in enumerate(table.column_names) if name in wanted]).validate(full=True)
+    return table
 
 
 def as_matrix(column: ChunkedArray, path: Path) -> np.ndarray:
@@ -117,10 +125,13 @@ def first(marks: Any) -> int:
     return int(np.flatnonzero(np.asarray(marks))[0])
 
 
-def labels_of(column: ChunkedArray) -> np.ndarray:
-    """As they are, of any type; the word that stands for no label in manifests does so here."""
-    labels = np.empty(len(column), dtype=object)
-    labels[:] = ["" if label == UNLABELED else label for label in column.to_pylist()]
+def labels_of(path: Path, values: Sequence[Any]) -> np.ndarray:
+    """As they are, of any type, but strings as in manifests: without blanks around them, and with the word that stands
+    for no label there."""
+    given = [value.strip() if isinstance(value, str) else value for value in values]
+    check_unlabeled(path, (value for value in given if isinstance(value, str)))
+    labels = np.empty(len(given), dtype=object)
+    labels[:] = ["" if isinstance(value, str) and value == UNLABELED else value for value in given]
     return labels
 
 

@@ -211,7 +211,7 @@ class Features:
         return Pictures(lambda item: None)
 
     def plain(self, rows: np.ndarray) -> Float[np.ndarray, "items dim"]:
-        return rows.astype(np.float32)
+        return self.collate(rows).numpy()
 
     def caution(self, about: str) -> str:
         return ""

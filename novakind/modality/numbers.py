@@ -35,7 +35,11 @@ def finite(X: np.ndarray) -> np.ndarray:
     """X as float32, itself where it is of that type, or of fractions that lie on disk; a value that is not a finite
     number is refused with its place."""
     with np.errstate(over="ignore"):  # beyond float32: infinite, and refused below
-        items = X if isinstance(X, np.memmap) and X.dtype.kind == "f" else np.asarray(X, dtype=np.float32)
+        items = (
+            X
+            if isinstance(X, np.memmap) and X.dtype.kind == "f" and X.itemsize <= 8
+            else np.asarray(X, dtype=np.float32)
+        )
     count, place = 0, []
     for start, part in pieces(items):
         with np.errstate(over="ignore"):

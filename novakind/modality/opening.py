@@ -12,7 +12,7 @@ from PIL import Image as Pillow
 from PIL import ImageOps
 
 from novakind.errors import UnreadableError
-from novakind.given import MEMORY, opened
+from novakind.given import MEMORY, at_once
 from novakind.settings import Range
 
 GLANCE = 50  # pictures tell what the others are
@@ -47,18 +47,21 @@ def colour(picture: Pillow.Image) -> float:
 def open_rgb(path: Path, side: int = 512, megapixels: int = MEGAPIXELS) -> Pillow.Image:
     """The picture as a person sees it: turned by its EXIF tag, 16-bit tones scaled, transparency laid on white."""
     try:
-        with opened(path) as stream, warnings.catch_warnings():
+        with at_once(path) as stream, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow warns of odd metadata in files that it reads well
             with Pillow.open(stream, formats=FORMATS) as file:
                 check_pixels(*file.size, megapixels)
                 file.draft("RGB", (side, side))  # large JPEGs decode at a fraction of their size
                 with MEMORY.room(weight(file, side)):
+                    found: Pillow.Image | None = None
                     try:
                         picture = lessened(file, side)
                         ImageOps.exif_transpose(picture, in_place=True)
-                        return as_rgb(picture)
+                        found = as_rgb(picture)
+                        return found
                     finally:
-                        file.close()  # its pixels too, though whatever failed may still hold it
+                        if found is not file:
+                            file.close()  # its pixels too, though whatever failed may still hold it
     except UnreadableError:
         raise
     except Pillow.UnidentifiedImageError:
@@ -77,7 +80,7 @@ def check_pixels(width: int, height: int, megapixels: int) -> None:
 def weight(picture: Pillow.Image, side: int) -> int:
     """Bytes that are taken while it becomes RGB: a very large one is there once, of others there are copies."""
     pixels = picture.width * picture.height
-    if smaller_by(picture, side) > 1:
+    if pixels >= LARGE and smaller_by(picture, side) > 1:
         return pixels * BYTES.get(picture.mode, 4)
     return 4 * pixels * (4 if picture.mode in ("RGBA", "LA", "PA", "P") else 2)
 
@@ -108,7 +111,7 @@ def as_rgb(picture: Pillow.Image) -> Pillow.Image:
     if picture.has_transparency_data:
         picture = picture.convert("RGBA")
         return Pillow.alpha_composite(Pillow.new("RGBA", picture.size, "white"), picture).convert("RGB")
-    return picture.convert("RGB")
+    return picture if picture.mode == "RGB" else picture.convert("RGB")
 
 
 def from_deep(picture: Pillow.Image) -> Pillow.Image:

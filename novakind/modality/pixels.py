@@ -16,7 +16,7 @@ from novakind.settings import Pixels, PositiveShare, Range, Share, check
 
 Batch = Float[Tensor, "batch 3 height width"]
 Views = Float[Tensor, "batch 3 high wide"]
-GREY = torch.tensor([0.299, 0.587, 0.114])
+GREY = (0.299, 0.587, 0.114)
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def crop_and_turn(batch: Batch, policy: ImageViews, generator: torch.Generator) 
 def recolour(batch: Batch, policy: ImageViews, generator: torch.Generator) -> Batch:
     """Brightness, contrast, saturation and grey are all linear in colour: one 3x3 matrix and one offset per item."""
     matrix, brightness, contrast = draw_colours(len(batch), policy, generator)
-    middle = (batch.mean((2, 3)) @ GREY).view(-1, 1, 1) * brightness
+    middle = (batch.mean((2, 3)) @ torch.tensor(GREY)).view(-1, 1, 1) * brightness
     tones = torch.baddbmm(((1 - contrast) * middle).expand(-1, 3, 1), matrix, batch.flatten(2))
     return tones.clamp_(0, 1).view_as(batch)
 
@@ -136,7 +136,7 @@ def draw_colours(
         uniform(count, max(0, 1 - reach), 1 + reach, generator).view(count, 1, 1) for _ in range(3)
     )
     saturation[pick(count, policy.grey, generator)] = 0
-    to_grey = GREY.expand(3, 3)
+    to_grey = torch.tensor(GREY).expand(3, 3)
     return brightness * contrast * (saturation * torch.eye(3) + (1 - saturation) * to_grey), brightness, contrast
 
 

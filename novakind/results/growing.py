@@ -7,6 +7,7 @@ one joins them in the order of the pieces.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
@@ -116,7 +117,7 @@ def to_parquet(out: Path, shares: list[Growing]) -> None:
     whole = out.with_name(f".{out.name}.csv")
     try:
         with writing(whole) as file:
-            for content in contents(shares):
+            for content in readable(contents(shares)):
                 file.write(content)
         reading = csv.ConvertOptions(column_types=types, strings_can_be_null=False)
         lines = csv.ParseOptions(newlines_in_values=True)
@@ -129,6 +130,14 @@ def to_parquet(out: Path, shares: list[Growing]) -> None:
                 writer.write_batch(batch)
     finally:
         remove(whole)
+
+
+def readable(contents: Iterator[bytes]) -> Iterator[bytes]:
+    """The same as UTF-8, which text in Parquet is: other bytes of names become U+FFFD."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for content in contents:
+        yield decoder.decode(content).encode()
+    yield decoder.decode(b"", final=True).encode()
 
 
 def check_parquet(out: Path) -> None:

@@ -15,11 +15,12 @@ from novakind.data.paths import list_items
 from novakind.data.readers import in_order
 from novakind.disk import csv_bytes
 from novakind.errors import UnreadableError, UserError
-from novakind.modality import Modality, from_array
+from novakind.modality import Modality
 from novakind.model import Model, load_model, predict
 from novakind.objective.batch import processes
 from novakind.results.export import keep_files, write_out
 from novakind.results.growing import HEADER, Growing, check_parquet, join, totals
+from novakind.results.rows import fitting_rows
 from novakind.runs.folder import Run
 from novakind.training.distributed import agreed, is_first, rank
 
@@ -169,14 +170,3 @@ def pieces(given: list[Path], model: Model) -> Iterator[Rows | Files]:
                 files, passed = [], []
     if files or passed:
         yield Files(files, passed)
-
-
-def fitting_rows(X: np.ndarray, model: Model, what: str) -> np.ndarray:
-    """Arrays as rows of the kind and shape that the model was trained on."""
-    rows, modality = from_array(X, model.reads.reading())
-    if type(modality) is not type(model.reads) or modality.shape != model.reads.shape:
-        raise UserError(
-            f"{what} holds {modality.noun} of shape {modality.shape}, but the model was trained on "
-            f"{model.reads.noun} of shape {model.reads.shape}: give items of the same kind and size"
-        )
-    return rows

@@ -24,7 +24,7 @@ from novakind.structure import misfit_table
 from novakind.toml import read_toml
 
 AGAIN = "run the same command again to write it anew"
-FRESH = "give --fresh to begin the run anew"
+FRESH = "give --fresh to the novakind discover that wrote it"
 RETRAIN = "delete it to train again from the start, the decoded files are kept"
 TEXT = 512 * MEGABYTE  # the largest table
 SMALL = 16 * MEGABYTE  # the largest of settings and results
@@ -32,6 +32,7 @@ COLUMNS = ("path", "split", "label", "truth", "id", "category", "probability")
 SPLITS = ("train", "val", "test")
 SOME = 10_000  # rows at a time
 LARGE = 512 * MEGABYTE  # arrays that stay on disk until they are asked for
+FARTHEST = 1e18  # whose square float32 still holds
 CLOSE = 1e-3  # how far a probability may be from its logarithm: the table rounds
 
 Count = Annotated[int, Range(0, 2**53)]
@@ -154,6 +155,10 @@ def read_predictions(run: Path, results: dict[str, Any]) -> Predictions:
     check(file, next((what for what, holds in wrong.items() if holds), ""), AGAIN)
     if any(names[number] != name for number, name in zip(category, rows["category"], strict=True)):
         raise damaged(file, "a category's name is not the one in results.json", AGAIN)
+    if not embedding.shape[1] or not all(
+        (abs(embedding[start : start + SOME]) < FARTHEST).all() for start in range(0, len(embedding), SOME)
+    ):
+        raise damaged(run / "embeddings.npz", "embedding holds what is no vector of numbers", AGAIN)
     if not all((logp[start : start + SOME] <= CLOSE).all() for start in range(0, len(logp), SOME)):  # nor is NaN
         raise damaged(run / "embeddings.npz", "logp holds what is no logarithm of a probability", AGAIN)
     for array in (category, probability, embedding, logp):
@@ -191,7 +196,7 @@ def read_leaves(run: Path, items: int) -> np.ndarray:
     """The leaf of the merge tree that each item is in, -1 for none, from embeddings.npz."""
     file = run / "embeddings.npz"
     (leaves,) = read_arrays(file, ("leaves",))
-    if leaves.shape != (items, 1) or not np.isfinite(leaves).all():
+    if leaves.shape != (items, 1) or not (abs(leaves) < 2**24).all():  # nor NaN
         raise damaged(file, f"leaves of shape {leaves.shape} for {items} items", AGAIN)
     return leaves[:, 0].astype(np.int64)
 

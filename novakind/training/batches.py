@@ -25,8 +25,7 @@ def steps(
     Views are drawn from a generator of their own, which begins where torch's is now: so steps can be made ahead, while
     dropout draws from torch's. Steps in parts are looked at in the step itself, which leaves nothing to be made.
     """
-    generator = torch.Generator()
-    generator.set_state(torch.get_rng_state())
+    generator = begun(model.device)
     for step, items in enumerate(sampler.epoch(number), epoch * sampler.steps):
         progress = step / (stage.epochs * sampler.steps)
         share = distributed.share(items)
@@ -71,7 +70,9 @@ def batches(
 def placed(tensor: Tensor, model: Model) -> Tensor:
     """The tensor where the model is; a GPU fetches it while it works on something else."""
     device = model.device
-    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+    if device.type != "cuda" or tensor.is_cuda:
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
 
 
 def views_of(
@@ -95,6 +96,32 @@ def views(
     progress: float,
     generator: torch.Generator = torch.default_generator,
 ) -> Tensor:
-    """A random view of each row, ready for the encoder."""
+    """A random view of each row, ready for the encoder; made by the GPU itself, where there is one."""
     modality, policy = model.modality, config.views.at(progress)
-    return modality.normalise(modality.augment(modality.collate(items[rows]), policy, generator))
+    batch = modality.collate(items[rows])
+    if not makes_views(model.device) or not batch.is_floating_point():  # texts are cut into words by a program
+        return modality.normalise(modality.augment(batch, policy, generator))
+    batch = placed(batch, model)
+    with model.device:  # whatever is drawn is drawn there
+        return modality.normalise(modality.augment(batch, policy, drawing(model.device, generator)))
+
+
+def makes_views(device: torch.device) -> bool:
+    """Whether views are made where the network is. On Apple's GPUs never tried, so they are not."""
+    return device.type not in ("cpu", "mps")
+
+
+def drawing(device: torch.device, generator: torch.Generator) -> torch.Generator:
+    """A GPU draws from a generator of its own: the given one, if it is one, else the GPU's, as dropout does."""
+    if device.type != "cuda" or generator.device.type == "cuda":
+        return generator
+    return torch.cuda.default_generators[torch.cuda.current_device() if device.index is None else device.index]
+
+
+def begun(device: torch.device) -> torch.Generator:
+    """A generator that begins where torch's is now, on the device that draws."""
+    if device.type == "cuda":
+        return torch.Generator(device).manual_seed(torch.initial_seed())
+    generator = torch.Generator()
+    generator.set_state(torch.get_rng_state())
+    return generator

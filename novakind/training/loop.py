@@ -30,7 +30,8 @@ from novakind.training.batches import batches, steps, views_of
 from novakind.training.collapse import check_finite, distrust, unsettled
 from novakind.training.optim import make_optimizer, set_lr
 from novakind.training.pace import affordable, cost, duration, operations
-from novakind.training.parts import Loss, in_parts
+from novakind.training.parts import in_parts
+from novakind.training.running import Loss, runner, through
 from novakind.training.setup import derive, make_model, make_sampler
 from novakind.training.watch import confidences, log_line, watch
 
@@ -157,9 +158,10 @@ def take_over(model: Model, first: Model) -> None:
 
 def loss_for(model: Model, method: Method, sampler: Sampler, collection: Collection, config: Config) -> Loss:
     """The loss of a batch, whichever processes hold it, and in however many parts it is seen."""
-    loss = distributed.trained(model, method)
-    look = functools.partial(views_of, collection, model, config)
-    return in_parts(loss, model, look, sampler.parts) if sampler.parts > 1 else loss
+    loss, run = distributed.trained(model, method), runner(model, config)
+    if sampler.parts == 1:
+        return through(loss, model, run)
+    return in_parts(loss, model, run, functools.partial(views_of, collection, model, config), sampler.parts)
 
 
 def take_step(loss: Loss, optimizer: torch.optim.Optimizer, batch: Batch) -> dict[str, float]:
@@ -179,19 +181,22 @@ def plan(collection: Collection, split: Split, config: Config, prior: Prior, sam
         return config.epochs or choose_epochs(sampler.steps, config.prepared)
     method, stages, steps, rehearse = rehearsal(collection, split, config, prior, sampler, model)
     if config.work:
-        return affordable(1e12 * config.work, stages, steps, rehearse, None, operations)
+        return max(config.epochs, affordable(1e12 * config.work, stages, steps, rehearse, None, operations))
     follow = functools.partial(watch, model, collection, split, prior, method)
     return affordable(60 * config.minutes, stages, steps, rehearse, follow, duration)
 
 
-def work_of(collection: Collection, split: Split, config: Config) -> float:
-    """The work of a training, in 10^12 operations, for the epochs asked for or those of a start from random weights."""
+def budget_of(collection: Collection, split: Split, config: Config) -> tuple[float, int]:
+    """The work of a training, in 10^12 operations, and its epochs: for the work or the epochs asked for, else those of
+    a start from random weights."""
     prior = Prior.parse(config.prior, len(collection.classes), config.novel, config.known_share)
     sampler = make_sampler(collection, split, config)
     model = make_model(collection, split, config, Reporter(quiet=True))
     _, stages, steps, rehearse = rehearsal(collection, split, replace(config, work=1.0), prior, sampler, model)
-    share = (config.epochs or choose_epochs(sampler.steps, False)) / sum(stage.epochs for stage in stages)
-    return share * cost(stages, steps, rehearse, operations) / 1e12
+    each = cost(stages, steps, rehearse, operations) / 1e12 / sum(stage.epochs for stage in stages)
+    asked = round(config.work / each) if config.work else config.epochs
+    epochs = asked or choose_epochs(sampler.steps)
+    return float(f"{config.work or epochs * each:.4g}"), epochs  # four digits are enough
 
 
 def rehearsal(
@@ -208,7 +213,7 @@ def rehearsal(
         for stage in stages[: number + 1]:
             method.begin(spoilt, stage)
         distributed.normalised_together(spoilt)
-        own = weakened(config, stages[number])
+        own = replace(weakened(config, stages[number]), compile=config.compile and not config.work)  # else uncounted
         optim = replace(config.optim, name="sgd") if config.work else config.optim  # what counts as work are the passes
         optimizer, loss = make_optimizer(spoilt, optim), loss_for(spoilt, method, sampler, collection, own)
         method.before_epoch(spoilt, stages[number], 0, [], functools.partial(embed, spoilt, collection, split))

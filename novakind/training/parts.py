@@ -20,32 +20,35 @@ from torch.utils.checkpoint import checkpoint
 
 from novakind.methods import Batch
 from novakind.model import Model
+from novakind.training.running import Loss, Run, standing_in
 
-Loss = Callable[[Batch], dict[str, Tensor]]
 Look = Callable[[Tensor, float], Tensor]
 
 
-def in_parts(loss: Loss, model: Model, look: Look, parts: int) -> Loss:
-    """The same loss for batches whose `x` are the numbers of items: `look(numbers, progress)` gives their views."""
+def in_parts(loss: Loss, model: Model, run: Run, look: Look, parts: int) -> Loss:
+    """The same loss for batches whose `x` are the numbers of items: `look(numbers, progress)` gives their views, and
+    `run` what the encoder makes of them."""
 
     def of(batch: Batch) -> dict[str, Tensor]:
-        see = partial(_see, model.encoder, lambda numbers: look(numbers, batch.progress), parts)
-        model.__dict__["encoder"] = see  # stands before the module, which stays where weights are looked up
-        try:
+        there = torch.empty(0, device=model.device)
+        see = partial(_see, model.encoder, run, lambda numbers: look(numbers, batch.progress), parts, there)
+        with standing_in(model, see):
             return loss(batch)
-        finally:
-            del model.__dict__["encoder"]
 
     return of
 
 
-def _see(encoder: Any, look: Callable[[Tensor], Tensor], parts: int, numbers: Tensor) -> Tensor:
-    """The vectors of all items; each part has a share of every kind of them, as the whole has."""
+def _see(
+    encoder: Any, run: Run, look: Callable[[Tensor], Tensor], parts: int, there: Tensor, numbers: Tensor
+) -> Tensor:
+    """The vectors of all items; each part has a share of every kind of them, as the whole has. What is `there` tells
+    torch on which device randomness has to be the same at the second look."""
     places = [torch.arange(start, len(numbers), parts) for start in range(min(parts, len(numbers)))]
     seen = [
         checkpoint(
-            lambda some: encoder(look(some)),
+            lambda some, _: run(look(some)),
             numbers[place],
+            there,
             use_reentrant=False,
             preserve_rng_state=True,
             context_fn=lambda: (nullcontext(), _unmoved(encoder)),

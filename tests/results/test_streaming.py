@@ -96,6 +96,16 @@ def test_parquet_says_the_same(folder, whole, monkeypatch):
     assert [{**row, "probability": f"{row['probability']:.6f}"} for row in table] == rows
 
 
+def test_names_that_are_no_utf8_stand_in_parquet_too(folder, monkeypatch):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.chdir(folder)
+    os.makedirs("odd", exist_ok=True)
+    shapes_folder(Path("plain"))
+    shutil.copy(next(Path("plain").rglob("*.png")), os.fsdecode(b"odd/\xff.png"))
+    assert main(["predict", "run", "odd", "--out", "odd.parquet"]) == 0
+    assert parquet.read_table("odd.parquet")["path"].to_pylist() == ["odd/\ufffd.png"]
+
+
 def test_under_torchrun_each_process_sorts_its_share_and_all_are_joined(folder, whole):
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
     words = ["novakind", "predict", "run", "inbox", "--out", "joined.csv"]

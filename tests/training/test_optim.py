@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from novakind.config import Optim
+from novakind.methods.clusters import Clusters
 from novakind.training.optim import Muon, lr_factor, make_optimizer, orthogonalise, set_lr
 
 
@@ -76,6 +77,20 @@ def test_matrices_are_decayed_and_vectors_are_not(name):
         torch.testing.assert_close(model.state_dict()[key], 0.95 * before[key])
     for key in ("1.weight", "1.bias", "3.bias", "0.bias"):
         assert torch.equal(model.state_dict()[key], before[key])
+
+
+def test_centres_take_plain_steps():
+    """An orthogonal step would move all of them equally far, wherever their items are."""
+    clusters, optim = Clusters(4, 2), Optim("muon", lr=0.1, weight_decay=0.5, momentum=0, nesterov=False)
+    clusters.place(np.random.default_rng(0).normal(size=(20, 4)), 0)
+    before = copy.deepcopy(clusters.state_dict())
+    optimizer = make_optimizer(clusters, optim)
+    for weight in clusters.parameters():
+        weight.grad = torch.randn_like(weight)
+    set_lr(optimizer, optim, 0.05)
+    optimizer.step()
+    for name, weight in clusters.named_parameters():
+        torch.testing.assert_close(weight.detach(), before[name] - 0.01 * weight.grad)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (8, 8), (5, 40), (40, 5), (64, 27)])

@@ -45,8 +45,11 @@ def gradients(config: Config, parts: int, encoder: nn.Module) -> tuple[dict[str,
         return batch.x[numbers]
 
     numbered = Batch(torch.arange(len(batch.x)), batch.labels, batch.progress, batch.items)
-    terms = in_parts(lambda some: method.loss(model, some), model, look, parts)(numbered) if parts else None
-    terms = terms or method.loss(model, batch)
+
+    def whole(some: Batch) -> dict[str, torch.Tensor]:
+        return method.loss(model, some)
+
+    terms = in_parts(whole, model, model.encoder, look, parts)(numbered) if parts else whole(batch)
     torch.stack(list(terms.values())).sum().backward()
     assert len(looked) == 2 * parts  # once on the way there, once on the way back
     assert max(looked, default=0) <= -(-len(batch.x) // max(parts, 1))
