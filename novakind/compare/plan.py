@@ -29,7 +29,7 @@ from novakind.runs.complete import complete, early_checks
 from novakind.runs.folder import FILES, Run, essence
 from novakind.settings import change, first_change
 from novakind.structure import misfit_table
-from novakind.training.loop import work_of
+from novakind.training.loop import budget_of
 
 DEFAULT_METHODS = "ours,uno,supervised,kmeans"
 VARIANTS: dict[str, dict[str, Any]] = {"ours-linear": {"method": "ours", "head": "linear"}}
@@ -52,9 +52,12 @@ class Plan:
     """What a search chose for a method, by the names of settings."""
     work: float = 0.0
     """What each cell may spend, in 10^12 operations; 0 where minutes are given."""
+    least: int = 0
+    """The epochs that ours takes for it, which no cell goes below: heads alone would use up the work of a small net."""
 
     def settings(self, cell: Cell) -> Config:
-        config = replace(self.config, **choices()[cell.method], seed=cell.seed, work=self.work)
+        config = replace(self.config, **choices()[cell.method], seed=cell.seed)
+        config = replace(config, work=self.work, epochs=self.least) if self.work else config
         for name, value in self.tuned.get(cell.method, {}).items():
             config = change(config, name, value)
         return config
@@ -84,8 +87,8 @@ def run_compare(
     # Seed by seed, so that all methods are in the table early.
     cells = [Cell(method, seed) for seed in range(seeds) for method in names]
     with Reporter(quiet) as report, claim(out).alone():
-        board, digests, work = look(source, config, out / "store", cells, command, report)
-        plan = Plan(source, config, out, digests, tuned or {}, work)
+        board, digests, work, least = look(source, config, out / "store", cells, command, report)
+        plan = Plan(source, config, out, digests, tuned or {}, work, least)
         board.finished |= {cell: found for cell in cells if (found := earlier(plan, cell))}
         publish(plan, board)
         try:
@@ -149,9 +152,9 @@ def claim(out: Path) -> Run:
 
 def look(
     source: Source, config: Config, store: Path, cells: list[Cell], command: str, report: Reporter
-) -> tuple[Scoreboard, dict[str, str], float]:
-    """Read the data, once for all runs: an empty scoreboard, the digests and the work that each run may take; data that
-    cannot be scored are refused."""
+) -> tuple[Scoreboard, dict[str, str], float, int]:
+    """Read the data, once for all runs: an empty scoreboard, the digests, the work that each run may take, the epochs
+    that it takes at least; data that cannot be scored are refused."""
     collection, split = gather(source, store, config.val, report.decoding, report.embedding)
     novel = collection.truth >= len(collection.classes)
     part = next((name for name in ("test", "train") if novel[getattr(split, name)].any()), "")
@@ -162,32 +165,21 @@ def look(
     config = replace(config, novel=config.novel or len(collection.truth_classes) - len(collection.classes))
     config = replace(config, views=config.views or source.learnt.Views())
     early_checks(config, source)
-    work = 0.0 if config.minutes and not config.epochs else config.work or even(work_of(collection, split, config))
+    timed = config.minutes and not config.epochs
+    work, least = (0.0, 0) if timed else budget_of(collection, split, config)
     truth = hashlib.sha256(repr(collection.truth_classes).encode() + collection.truth.tobytes())
     encoder = source.published.get("name") or encoders.chosen(config.encoder, len(collection.modality.shape))
-    terms = f"split: {split.by}; {budget(config, work)}; encoder: {encoder}; batch: {config.batch}"
+    terms = f"split: {split.by}; {budget(config, work, least)}; encoder: {encoder}; batch: {config.batch}"
     terms += f"; {changed}" if (changed := first_change(source.reading)) else ""
     digests = {"digest": collection.digest(), "truth_digest": truth.hexdigest()[:16]}
-    return Scoreboard(cells, collection.name, part, terms, command), digests, work
+    return Scoreboard(cells, collection.name, part, terms, command), digests, work, least
 
 
-def even(work: float) -> float:
-    """Four digits are enough."""
-    return float(f"{work:.4g}")
-
-
-def budget(config: Config, work: float) -> str:
+def budget(config: Config, work: float, least: int) -> str:
     """What each run may spend."""
     if not work:
         return f"{config.minutes:g} minutes each"
-    of = (
-        ""
-        if config.work
-        else f", as {config.epochs} epochs of ours"
-        if config.epochs
-        else ", chosen by the amount of data"
-    )
-    return f"equal work: {work:g} x 10^12 operations each{of}"
+    return f"equal work: {work:g} x 10^12 operations each, as {least} epochs of ours, and no fewer epochs than these"
 
 
 def earlier(plan: Plan, cell: Cell) -> dict[str, Any] | None:

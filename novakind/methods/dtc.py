@@ -13,11 +13,12 @@ known classes in the second stage.
 
 Ours: SHARE 0.5 of the epochs for known classes; views, encoder and optimiser are those that all methods here share, but
 projection and centres are points and take plain steps where the optimiser makes matrices orthogonal; embeddings, in the
-place of the encoder's last features, are brought to length 1; there is no warm-up with fixed centres. DTC has no
-task-agnostic answer: what joins known classes and clusters here is ours and is not scored in a comparison. An item goes
-to the nearest mean, of the known classes by their labels and of the clusters by their targets, as learnt centres drift
-away from their items. Where an average of the weights is kept, that of projection and centres excludes the time before
-placement.
+place of the encoder's last features, are brought to one length, the mean of those at the start: at length 1, distances
+are so small that all assignments are nearly even (experiments/LOG.md); there is no warm-up with fixed centres. DTC has
+no task-agnostic answer: what joins known classes and clusters here is ours and is not scored in a comparison. An item
+goes to the nearest mean, of the known classes by their labels and of the clusters by their targets, as learnt centres
+drift away from their items. Where an average of the weights is kept, that of projection and centres excludes the time
+before placement.
 """
 
 from __future__ import annotations
@@ -77,7 +78,9 @@ class DTC(Supervised):
             return
         if epoch == 0:
             embedding, labels, _ = embed()
-            assigner(model).clusters.place(seen(model, embedding[labels < 0]), self.config.seed)
+            free = embedding[labels < 0]
+            scale = float(np.linalg.norm(free, axis=1).mean())
+            assigner(model).clusters.place(seen(model, free), self.config.seed, scale)
         due = epoch == 0 or epoch * self.UPDATES // stage.epochs > (epoch - 1) * self.UPDATES // stage.epochs
         if due:
             model.extra["past"].load_state_dict(assigner(model).state_dict())

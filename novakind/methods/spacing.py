@@ -67,8 +67,12 @@ class Spacing(Supervised):
     def __init__(self, config: Config, prior: Prior) -> None:
         super().__init__(config, prior)
         self.stage = ""
-        if (novel := len(prior.novel)) > config.dim:
-            raise UserError(f"--dim {config.dim} has no room for {novel} equidistant points: give a larger --dim")
+        if config.dim:
+            self.check_room(config.dim)
+
+    def check_room(self, dim: int) -> None:
+        if (novel := len(self.prior.novel)) > dim:
+            raise UserError(f"--dim {dim} has no room for {novel} equidistant points: give a larger --dim")
 
     def stages(self, epochs: int) -> tuple[Stage, ...]:
         first = int(min(0.9, self.SHARE * self.config.pretraining) * epochs)
@@ -80,6 +84,7 @@ class Spacing(Supervised):
         if model.card.head != "linear":
             model.replace_head("linear")
         if stage.name == "discover":
+            self.check_room(model.card.dim)
             model.extra["known"] = model.head
             model.extra["corners"] = Corners(len(self.prior.novel), model.card.dim).to(model.device)
             model.replace_head("direction")

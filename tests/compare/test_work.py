@@ -16,7 +16,7 @@ from novakind.data.collection import from_arrays
 from novakind.data.split import hide, part
 from novakind.errors import UserError
 from novakind.modality.features import Features
-from novakind.training.loop import choose_epochs, work_of
+from novakind.training.loop import budget_of, choose_epochs
 from novakind.training.setup import make_sampler
 
 pytestmark = pytest.mark.usefixtures("blobs")
@@ -43,19 +43,30 @@ def test_methods_get_equal_work_and_not_equal_epochs():
         assert row[column] != "-"
 
 
+def test_no_method_gets_fewer_epochs_than_ours():
+    """On vectors the eight heads of UNO take a thousand times the operations of ours, and it ended after two epochs."""
+    words = ["--methods", "ours,ours-linear,uno,spacing", "--seeds", "1", "--epochs", "3"]
+    assert main([*DATA, *words]) == 0
+    assert [epochs_of(method) for method in ("ours", "uno")] == [3, 3]
+    assert epochs_of("spacing") >= 3
+    assert "as 3 epochs of ours, and no fewer epochs than these" in (OUT / "compare.md").read_text()
+
+
 def test_a_start_from_clusters_gets_the_work_of_a_long_training():
     """Ours needs half the steps where categories start at clusters; every method gets what a start from random weights
     takes, ours too."""
     collection = short_blobs()
     split, config = part(collection, 0.1, 0.0), replace(starting(Features), novel=3, batch=64)
     steps = make_sampler(collection, split, config).steps
-    given, clustered, whole = (
-        work_of(collection, split, replace(config, epochs=epochs))
-        for epochs in (0, choose_epochs(steps, 300), choose_epochs(steps, False))
+    usual = choose_epochs(steps)
+    (given, least), (clustered, _), (whole, _) = (
+        budget_of(collection, split, replace(config, epochs=epochs)) for epochs in (0, choose_epochs(steps, 300), usual)
     )
     assert config.clustered
     assert given == pytest.approx(whole)
     assert given > 1.9 * clustered
+    assert least == usual
+    assert budget_of(collection, split, replace(config, work=clustered)) == (clustered, choose_epochs(steps, 300))
 
 
 def test_a_search_is_written_down_and_used(capsys):
@@ -73,6 +84,8 @@ def test_a_search_is_written_down_and_used(capsys):
         assert len(rates) == len(RATES)
         assert any("views.strength" in try_["changes"] for try_ in one["tried"])
         assert any("pretraining" in try_["changes"] for try_ in one["tried"]) == (name == "dtc")
+        for try_ in one["tried"]:
+            assert try_["score"] == (try_["novel"] if name == "dtc" else (try_["known"] + try_["novel"]) / 2)
         best = max(one["tried"], key=lambda try_: try_["score"])
         assert one["chosen"] in [try_["changes"] for try_ in one["tried"] if try_["score"] == best["score"]]
     found["methods"]["supervised"]["chosen"] = {"optim.lr": 0.0123}

@@ -15,6 +15,7 @@ from novakind.encoders import build
 from novakind.methods import METHODS, Batch, make_method
 from novakind.methods.autonovel import AutoNovel, same_ranks, with_averages
 from novakind.methods.dtc import DTC
+from novakind.modality.image import Image
 from novakind.model import Card, Model, load_model, predict, to_bytes
 from novakind.objective.metrics import novel_acc, scores
 from novakind.objective.prior import Prior
@@ -74,6 +75,25 @@ def test_autonovel_keeps_the_head_whose_answers_are_task_aware():
     assert results["novel_acc/test/aware"] == novel_acc(
         collection.truth[collection.truth >= 3], novel[collection.truth >= 3].argmax(1) + 3, 3
     )
+
+
+def test_autonovel_sees_small_batches_of_weak_views(monkeypatch):
+    """128 items in a step, of which 64 are unlabeled, whatever batch and views the settings have."""
+    seen, real = [], Image.augment
+
+    def augment(self, batch, views, generator):
+        seen.append((len(batch), views.strength))
+        return real(self, batch, views, generator)
+
+    monkeypatch.setattr(Image, "augment", augment)
+    X = np.random.default_rng(0).integers(0, 256, (240, 8, 8), dtype=np.uint8)
+    collection = from_arrays(X, np.arange(240) % 4 % 3 - 1, "noise")
+    _, _, history = fit(collection, part(collection, 0.1, 0.0), replace(BLOBS, batch=100, method="autonovel", epochs=4))
+    assert [line["stage"] for line in history] == ["supervised", "discover", "discover", "discover"]
+    first, last = (sum(strength == wanted for _, strength in seen) for wanted in ("strong", "weak"))
+    assert first == 1 + 1  # a look at the smallest views, and one step
+    assert last == 3 * (108 // 64)
+    assert seen[-1] == (3 * 64, "weak")  # labeled ones, and two views of unlabeled ones
 
 
 def test_autonovel_leaves_the_state_of_equal_answers(monkeypatch):

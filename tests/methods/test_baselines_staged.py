@@ -1,10 +1,12 @@
 """The baselines of several stages, part by part: their losses by hand."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from torch import nn
@@ -13,15 +15,15 @@ from novakind.config import Config
 from novakind.data.collection import from_arrays
 from novakind.encoders import build
 from novakind.errors import UserError
-from novakind.methods import Batch, Stage, make_method
+from novakind.methods import Batch, Embedded, Stage, make_method
 from novakind.methods.autonovel import AutoNovel, early_layers, four_turns, same_ranks
 from novakind.methods.clusters import Clusters, student_t, target_distribution
-from novakind.methods.dtc import estimate_novel
+from novakind.methods.dtc import DTC, assigner, estimate_novel
 from novakind.methods.kcl import KCL, divergences
 from novakind.methods.mcl import pair_likelihood
 from novakind.methods.similarity import Similarity, novel_only, pseudo_labels, same_or_different
 from novakind.methods.spacing import corners_of, equidistant
-from novakind.model import Card, Model
+from novakind.model import Card, Model, predict
 from novakind.objective.prior import Prior
 
 PRIOR = Prior.uniform(2, 3)
@@ -199,6 +201,52 @@ def test_an_average_of_clusters_forgets_what_was_before_they_were_placed():
     average.settle()
     for slow, fast in zip(average.state_dict().values(), latest.state_dict().values(), strict=True):
         torch.testing.assert_close(slow, fast)
+
+
+def placed_dtc(epochs: int) -> tuple[DTC, Model, Stage, list[int], Callable[..., Embedded]]:
+    """DTC at the start of its second stage, how often it has looked at all items by the end of each epoch, and how."""
+    torch.manual_seed(0)
+    rows, labels = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32), np.arange(60) % 3 - 1
+    model = Model(Card("mlp", "linear", 8, 0.1, 2, tuple("abcde"), from_arrays(rows, labels).modality.settings()))
+    method, looks = DTC(Config(novel=3), PRIOR), [0]
+
+    def embed() -> Embedded:
+        looks[0] += 1
+        return Embedded(predict(model, rows)[0], labels, np.arange(60))
+
+    stage = Stage("discover", epochs, labeled=False)
+    method.begin(model, stage)
+    method.before_epoch(model, stage, 0, [], embed)
+    return method, model, stage, looks, embed
+
+
+def test_the_loss_of_dtc_is_that_of_the_published_code():
+    """Which divides the divergence by the number of clusters too, as a mean over all numbers does."""
+    method, model, _, _, _ = placed_dtc(10)
+    items = torch.arange(0, 60, 3)  # unlabeled
+    batch = Batch(torch.randn(40, 5), torch.empty(0, dtype=torch.long), 1.0, items)
+    terms = method.loss(model, batch)
+    q = assigner(model).clusters(F.normalize(model.embedding(batch.x), dim=1))
+    assert method.targets is not None
+    targets = method.targets[items].repeat(2, 1)
+    torch.testing.assert_close(terms["kl"], F.kl_div(q.log(), targets, reduction="none").mean())
+    torch.testing.assert_close(terms["mse"], 10 * F.mse_loss(q[:20], q[20:]))
+
+
+def test_distances_of_dtc_are_as_large_as_embeddings_are_long():
+    """On a sphere of radius 1 no two points are far apart, and every assignment is nearly even."""
+    _, model, _, _, embed = placed_dtc(10)
+    embedding, labels, _ = embed()
+    length = np.linalg.norm(embedding[labels < 0], axis=1).mean()
+    np.testing.assert_allclose(assigner(model).clusters.projection.detach().norm(dim=1), length, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("epochs", "times"), [(100, 20), (60, 20), (20, 20), (7, 7)])
+def test_targets_of_dtc_are_found_anew_twenty_times(epochs, times):
+    method, model, stage, looks, embed = placed_dtc(epochs)
+    for epoch in range(1, epochs):
+        method.before_epoch(model, stage, epoch, [], embed)
+    assert looks[0] == 1 + times  # once to place the clusters
 
 
 @pytest.mark.parametrize("novel", [2, 4, 6])
