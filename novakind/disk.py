@@ -74,6 +74,16 @@ def unwritable(path: Path, error: OSError) -> UnwritableError:
     return UnwritableError(fact, FIXES.get(error.errno or 0, ELSEWHERE))
 
 
+def no_file(path: Path) -> UnwritableError:
+    return UnwritableError(f"{path} is no file, and cannot be written", "remove it, or give another place")
+
+
+def check_place(path: Path) -> None:
+    """Refuse a place that somebody asked for where something else is than a file or a folder, or a link to such."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise no_file(path)
+
+
 class Door(io.RawIOBase):
     """A file that is written step by step."""
 
@@ -86,7 +96,7 @@ class Door(io.RawIOBase):
             raise UnwritableError(f"{self.path} is being written by another process", "wait for it to end") from None
         if not stat.S_ISREG(os.fstat(self.number).st_mode):
             self.close()
-            raise UnwritableError(f"{path} is no file, and cannot be written", "remove it, or give another place")
+            raise no_file(path)
 
     def writable(self) -> bool:
         return True
@@ -161,6 +171,8 @@ def replacing(path: Path) -> Iterator[Path]:
     """A path beside `path` to write to: it takes the place of `path` when the block ends well, else it vanishes."""
     if os.path.isdir(path):  # Path.is_dir raises on names that are too long
         raise unwritable(path, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path)))
+    if os.path.lexists(path) and stat.S_IFMT(os.lstat(path).st_mode) in (stat.S_IFCHR, stat.S_IFBLK):
+        raise no_file(path)  # who may would take the device from the machine
     part = part_of(path)
     try:
         yield part

@@ -1,6 +1,7 @@
 """Files are whole or absent, and what cannot be written is refused in one sentence, whichever step fails."""
 
 import os
+from pathlib import Path
 
 import pytest
 from full import Full
@@ -92,3 +93,23 @@ def test_a_copy_never_replaces_and_a_folder_is_made_once(tmp_path):
     with pytest.raises(UnwritableError, match="a file is in its place"):
         make_folder(tmp_path / "there")
     remove(tmp_path / "nothing")
+
+
+def test_devices_are_never_replaced():
+    """Not by root either, who may: /dev/null would be gone."""
+    with (
+        pytest.raises(UnwritableError, match="/dev/null is no file, and cannot be written"),
+        disk.replacing(Path("/dev/null")),
+    ):
+        raise AssertionError
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("name", ["pipe", "link"])
+def test_a_place_that_was_asked_for_is_a_file_or_nothing(tmp_path, name):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    with pytest.raises(UnwritableError, match="is no file, and cannot be written"):
+        disk.check_place(tmp_path / name)
+    disk.check_place(tmp_path / "nothing")
+    disk.check_place(tmp_path)

@@ -1,5 +1,6 @@
 """A user's file is opened only if it is one, and only so much of it is read."""
 
+import io
 import os
 import socket
 import threading
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from novakind.errors import UnreadableError, UserError
-from novakind.given import Budget, is_regular, opened, read_whole, to_read
+from novakind.given import MEGABYTE, Budget, at_once, is_regular, opened, read_whole, to_read
 
 
 def test_only_regular_files_are_opened(tmp_path, monkeypatch):
@@ -68,3 +69,14 @@ def test_a_small_file_takes_little_memory_however_large_it_might_be(tmp_path):
     assert read_whole(tmp_path / "file", 2**33) == b"content"
     assert tracemalloc.get_traced_memory()[1] < 2**22
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize("size", [0, 10, MEGABYTE, MEGABYTE + 1])
+def test_a_small_file_is_read_at_once_and_a_large_one_as_needed(tmp_path, size):
+    content = bytes(range(256)) * (size // 256 + 1)
+    (tmp_path / "file").write_bytes(content[:size])
+    with at_once(tmp_path / "file") as file:
+        assert isinstance(file, io.BytesIO) == (size <= MEGABYTE)
+        assert file.read() == content[:size]
+    with pytest.raises(UnreadableError, match="a folder, not a file"):
+        at_once(tmp_path)

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from novakind.data.vectors import has_vectors, read_vectors
+from novakind.data.vectors import has_vectors, labels_of, read_vectors
 from novakind.errors import UserError
 from novakind.given import memory, to_read
 
@@ -49,7 +49,7 @@ def read_npz(path: Path, labeled: bool) -> Arrays:
             raise UserError(
                 f"{path} has no array {key}: write it with numpy.savez(path, X=..., y=...), y = -1 for unlabeled"
             )
-    return numbered(arrays)
+    return numbered(arrays | {"y": as_in_tables(path, arrays["y"])} if labeled else arrays)
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -93,8 +93,13 @@ def read_npy(path: Path, labeled: bool) -> Arrays:
                 f"{path} holds no labels, and there is no {beside.name} beside it: "
                 f"write them with numpy.save('{beside.name}', y), -1 for unlabeled"
             )
-        arrays["y"] = np.array(mapped(beside))
+        arrays["y"] = as_in_tables(beside, np.array(mapped(beside)))
     return numbered(arrays)
+
+
+def as_in_tables(path: Path, y: np.ndarray) -> np.ndarray:
+    """Labels, strings of which mean what they mean in a table."""
+    return labels_of(path, y.tolist()).astype(str) if y.dtype.kind == "U" and y.ndim == 1 else y
 
 
 def mapped(path: Path) -> np.ndarray:

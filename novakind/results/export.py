@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 
 from novakind.data.manifest import IGNORED, LABELED
-from novakind.data.paths import SORTED, in_files, list_items, root_of
+from novakind.data.paths import SORTED, in_files, root_of
 from novakind.data.source import Source
 from novakind.data.store import STORE
 from novakind.datasets import is_named
 from novakind.datasets.texts import said
-from novakind.disk import csv_bytes, remove, write_atomic, writing
+from novakind.disk import check_place, csv_bytes, remove, write_atomic, writing
 from novakind.errors import UnreadableError, UserError
 from novakind.given import opened
 from novakind.results.files import bring, copied, folder_names, is_copy, is_readable, remove_empty
 from novakind.results.forms import Bring, to_fiftyone, to_imagefolder, to_labelstudio
 from novakind.results.outcome import COLUMNS, Outcome, outcome
+from novakind.results.rows import rows_of
 from novakind.runs.discovery import Discovery
 from novakind.runs.folder import EDITS, FILES, Run
 
@@ -51,7 +52,7 @@ def export(
     keep_files(run, out, source)
     named = is_named(source.data, source.root)
     root = root_of(given) if not named and in_files(given) else None
-    rows, texts = (None, None) if named or root is not None else rows_of(given, result.paths)
+    rows, texts = (None, None) if named or root is not None else rows_of(given, discovery, run)
     if named:
         texts = said(source.data, source.root) or None
     if to == "auto":
@@ -72,7 +73,7 @@ def export(
         return f"{len(result.paths)} tasks in {out}"
     if root is None:
         raise UserError("these items are rows of an array or table, and only files go into folders: export csv or npz")
-    check_place(out, root, given)
+    check_outside(out, root, given)
     check_files(result, root, to, everything)
     written: list[Any] = []
     write_out(out, lambda path: written.extend(to_folder(to, result, path, root, source.kind, link, everything, run)))
@@ -97,21 +98,7 @@ def to_folder(
     return (to_imagefolder if to == "imagefolder" else to_fiftyone)(result, out, files), gone
 
 
-def rows_of(given: Path, paths: Sequence[str]) -> tuple[np.ndarray | None, dict[str, str] | None]:
-    """The rows of these items, where all are still there; and what texts say, by name."""
-    try:
-        listing = list_items(given, labeled=False)
-    except UserError:
-        return None, None
-    if listing.arrays is None:
-        return None, None
-    X, place = listing.arrays["X"], {name: row for row, name in enumerate(listing.names)}
-    texts = dict(zip(listing.names, X, strict=True)) if X.dtype.kind in "OUT" else None
-    rows = [place.get(path, -1) for path in paths]
-    return (X if rows == list(range(len(X))) else X[rows]) if min(rows) >= 0 else None, texts
-
-
-def check_place(out: Path, root: Path, given: Path) -> None:
+def check_outside(out: Path, root: Path, given: Path) -> None:
     """Refuse to mix exported files with data."""
     if given.is_dir() and root.resolve() in (out.resolve(), *out.resolve().parents):
         raise UserError(
@@ -143,7 +130,8 @@ def has_windows(result: Outcome, root: Path) -> bool:
 
 
 def keep_files(run: Path, out: Path, source: Source | None = None) -> None:
-    """Refuse to write over a run, its data or their truth."""
+    """Refuse to write over a run, its data or their truth, and in the place of what is no file."""
+    check_place(out)
     place, folder = out.resolve(), run.resolve()
     if place == folder or (place.parent == folder and place.name in (*FILES, EDITS, STORE)):
         raise UserError(f"{out} belongs to the run, which would be lost: give another place with --out")

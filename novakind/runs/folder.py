@@ -33,13 +33,15 @@ FILES = (
     "results.json",
     "report.html",
     "decisions.json",
+    "events.out.tfevents.novakind",
 )
-DECISIONS = FILES[-1]  # of an earlier run, that this one goes on from
+DECISIONS, EVENTS = FILES[-2:]  # of an earlier run, that this one goes on from; for TensorBoard
 
 
 EDITS = "edits.jsonl"  # what a person decided: names, merges, moves
 # places: what is there is told apart by the data's digest; and reasons
 MOVABLE = {"data.data", "data.data_root", "data.truth", "data.published.why", "data.decisions"}
+MOVABLE |= {"compile", "log"}  # what is learnt does not depend on them
 
 
 class Run:
@@ -134,8 +136,9 @@ class Run:
 
     def source(self) -> Source:
         """Where the run's data come from."""
+        settings = self.settings()
         try:
-            given = {key: value for key, value in self.settings()["data"].items() if key != "digest"}
+            given = {key: value for key, value in settings["data"].items() if key != "digest"}
             reading = KINDS[given["kind"]].Reading(**given.pop("reading", {}))
             if (self.path / DECISIONS).exists():
                 given["decisions"] = str(self.path / DECISIONS)  # wherever the folder is now

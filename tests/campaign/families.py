@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from .attempt import Make, Verdict, carry_out, kept
+from .encoders import encoder
 from .files import image, series, text, video
 from .folders import folder, option
-from .tables import array, manifest
+from .tables import array, manifest, vectors
 from .writes import disks, signals
 
 FAMILIES: dict[str, Make] = {
@@ -22,6 +23,8 @@ FAMILIES: dict[str, Make] = {
     "text": text,
     "manifest": manifest,
     "array": array,
+    "vectors": vectors,
+    "encoder": encoder,
     "run folder": folder,
     "option": option,
     "signal": signals,

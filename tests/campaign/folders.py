@@ -111,16 +111,17 @@ def tamper(file: Path, rng: np.random.Generator) -> None:
         file.unlink()
         file.symlink_to(Path("precious").resolve())
     elif kind < 6 and file.name.endswith((".json", ".jsonl")):
-        file.write_text("\n".join(changed_line(line, rng) for line in file.read_text().splitlines()))
+        lines = file.read_text(errors="replace").splitlines()  # it may be touched for the second time
+        file.write_text("\n".join(changed_line(line, rng) for line in lines))
     elif kind < 6 and file.name == "predictions.csv":
-        lines = file.read_text().splitlines()
+        lines = file.read_text(errors="replace").splitlines()
         place = int(rng.integers(len(lines)))
         cells = lines[place].split(",")
         cells[rng.integers(len(cells))] = str(VALUES[rng.integers(len(VALUES) - 1)])
         lines[place] = ",".join(cells)
         file.write_text("\n".join(lines[: len(lines) - int(rng.integers(2))]))
     elif kind < 6 and file.name == "config.toml":
-        lines = file.read_text().splitlines()
+        lines = file.read_text(errors="replace").splitlines()
         place = int(rng.integers(len(lines)))
         name = lines[place].partition("=")[0]
         lines[place] = f"{name}= {['1', '-1', '[]', 'true', 'nan', '1e99', '{}', '9' * 40][rng.integers(8)]}"
@@ -206,7 +207,9 @@ def option(here: Path, rng: np.random.Generator) -> Attempt:
     goods.pictures(here / "data")
     words = ["discover", "data", "--novel", "2", "--batch", "20", "--quiet", "--out", "run"]
     known = [
-        name for name in VERBS["discover"].known() if name not in ("epochs", "minutes", "data_root", "dim", "heads")
+        name
+        for name in VERBS["discover"].known()
+        if name not in ("epochs", "minutes", "work", "data_root", "dim", "heads")
     ]
     for _ in range(int(rng.integers(1, 3))):
         name = known[rng.integers(len(known))]

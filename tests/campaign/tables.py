@@ -10,6 +10,8 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow
+from pyarrow import feather, ipc, parquet
 
 from . import goods
 from .attempt import Attempt
@@ -31,6 +33,7 @@ CELLS = [
     "ü",
     "-1",
 ]
+ODD_CELLS = [None, True, 0, -1, 1.5, float("nan"), 2**62, "", "a", "Unlabeled", b"\xff", [], [1], [[1.0]], {"a": 1}]
 CELLS += ["NaN", "Unlabeled", "unlabeled", "1e5", "True", "=cmd()", "\udcff", "~", "data", "data/dark", "."]
 
 
@@ -131,6 +134,36 @@ def array(here: Path, rng: np.random.Generator) -> Attempt:
         content = bomb(rng)
     put(here / name, content)
     return Attempt("arrays", [["discover", name, *QUICK, "--out", "run"]], finite)
+
+
+def vectors(here: Path, rng: np.random.Generator) -> Attempt:
+    """Tables of vectors as Parquet and Arrow: odd columns, or bytes that are not as they were."""
+    X, y = goods.vectors(rng)
+    columns: dict[str, list] = {
+        "vector": X.tolist(),
+        "label": ["" if label < 0 else f"c{label}" for label in y],
+        "id": [f"i{number}" for number in range(len(y))],
+    }
+    name = ("t.parquet", "t.arrow", "t.feather")[rng.integers(3)]
+    if rng.random() < 0.4:
+        column = list(columns)[rng.integers(3)]
+        columns[column] = [ODD_CELLS[rng.integers(len(ODD_CELLS))]] * len(y)
+        if rng.random() < 0.5:
+            columns[rng.choice(list(columns))] = columns.pop(column)
+    elif rng.random() < 0.2:
+        columns["vector"][rng.integers(len(y))] = [[], None, [1.0], [float("nan")] * 5, [1e300] * 5][rng.integers(5)]
+    buffer = io.BytesIO()
+    table = pyarrow.table(columns)
+    if name == "t.parquet":
+        parquet.write_table(table, buffer)
+    elif name == "t.arrow":
+        with ipc.new_stream(buffer, table.schema) as writer:
+            writer.write_table(table)
+    else:
+        feather.write_feather(table, buffer, compression=("uncompressed", "lz4")[rng.integers(2)])
+    content = buffer.getvalue()
+    put(here / name, mutated(content, rng) if rng.random() < 0.6 else content)
+    return Attempt("vectors", [["discover", name, *QUICK, "--out", "run"]], finite)
 
 
 def bomb(rng: np.random.Generator) -> bytes:

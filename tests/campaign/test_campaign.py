@@ -14,6 +14,8 @@ SAMPLE = {
     "text": 6,
     "manifest": 30,
     "array": 30,
+    "vectors": 30,
+    "encoder": 20,
     "run folder": 30,
     "option": 20,
 }

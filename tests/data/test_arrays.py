@@ -187,3 +187,58 @@ def test_numbers_in_pieces_are_those_of_the_whole(monkeypatch):
     rows[700, 2], rows[800, 1] = np.nan, np.inf
     with pytest.raises(UserError, match=r"X holds 2 values .* the first in row 700, column 2"):
         finite(rows)
+
+
+@pytest.mark.parametrize("name", ["t.arrow", "t.feather"])
+@pytest.mark.parametrize("place", ["list", "names"])
+def test_arrow_files_whose_places_point_out_of_them_are_refused(tmp_path, name, place):
+    """Arrow does not look: it would read what lies there, or die."""
+    table = pa.table({"vector": X.tolist(), "label": ["a", "b", "", "a", "", ""], "id": [f"name{k}" for k in range(6)]})
+    if name == "t.feather":
+        feather.write_feather(table, str(tmp_path / name), compression="uncompressed")
+    else:
+        write(table, tmp_path / name)
+    offsets = np.arange(0, 21, 3, dtype=np.int32) if place == "list" else np.arange(0, 35, 5, dtype=np.int32)
+    content = (tmp_path / name).read_bytes()
+    at = content.index(offsets.tobytes()[:28]) + 12
+    (tmp_path / name).write_bytes(content[:at] + b"\0\0\0\x7f" + content[at + 4 :])
+    refused(tmp_path / name, "is no Parquet or Arrow file, or damaged")
+
+
+def test_a_table_with_a_name_that_is_no_utf8_is_refused(tmp_path):
+    given = write(pa.table({"vector": X.tolist(), "label": ["abcdef"] * 6}), tmp_path / "t.parquet")
+    given.write_bytes(given.read_bytes().replace(b"label", b"lab\xffl"))
+    assert not vectors.has_vectors(given)
+    refused(given, "is no Parquet file, or damaged")
+
+
+@pytest.mark.parametrize("column", ["vector", "path"])
+def test_some_bytes_that_hold_more_than_memory_are_refused(tmp_path, monkeypatch, column):
+    rows = {"vector": [[0.0] * 3] * 100_000, "path": ["a.png"] * 100_000}
+    given = write(pa.table({column: rows[column], "label": [""] * 100_000}), tmp_path / "t.parquet")
+    monkeypatch.setattr("novakind.data.parquet.memory", lambda: 1_000_000)
+    refused(given, "00,000 values, more than this machine's memory: give fewer rows")
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.npz", "t.npy"])
+def test_strings_are_labels_as_in_manifests(tmp_path, name):
+    def put(labels: list[str]) -> Path:
+        if name == "t.parquet":
+            return write(pa.table({"vector": X.tolist(), "label": labels}), tmp_path / name)
+        if name == "t.npz":
+            np.savez(tmp_path / name, X=X, y=np.array(labels))
+        else:
+            np.save(tmp_path / name, X)
+            np.save(tmp_path / "t.labels.npy", np.array(labels))
+        return tmp_path / name
+
+    found = load(put(["a", "a ", "b", "unlabeled", " ", ""]), tmp_path / "store")
+    assert found.classes == ("a", "b")
+    assert found.labels.tolist() == [0, 0, 1, -1, -1, -1]
+    with pytest.raises(UserError, match='"Unlabeled" for a class, which is nearly "unlabeled"'):
+        load(put(["a", "b", "Unlabeled", "", "", ""]), tmp_path / "store")
+
+
+def test_numbers_that_are_wider_than_torch_has_them(tmp_path):
+    np.save(tmp_path / "e.npy", X.astype(np.longdouble))
+    assert finite(np.load(tmp_path / "e.npy", mmap_mode="r")).dtype == np.float32

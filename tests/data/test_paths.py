@@ -7,6 +7,7 @@ import pytest
 from small import paint
 
 from novakind.data.files import load
+from novakind.data.forms import is_form
 from novakind.data.paths import kind_of, list_items, root_of
 from novakind.errors import UserError
 
@@ -33,3 +34,18 @@ def test_arrays_without_x_are_refused_in_a_sentence(tmp_path):
     assert kind_of(given)
     with pytest.raises(UserError, match="has no array X"):
         list_items(given)
+
+
+def test_an_npz_whose_list_of_names_is_damaged_is_no_form(tmp_path):
+    np.savez(tmp_path / "x.npz", X=np.zeros((3, 2)))
+    content = (tmp_path / "x.npz").read_bytes()
+    at = content.rindex(b"PK\x01\x02")
+    flags = content[: at + 9] + b"\x08" + content[at + 10 :]  # its names are UTF-8
+    (tmp_path / "x.npz").write_bytes(flags.replace(b"X.npy", b"\xb4.npy"))
+    assert not is_form(tmp_path / "x.npz")
+
+
+def test_tasks_of_files_and_texts_are_refused(tmp_path):
+    (tmp_path / "t.json").write_text('[{"data": {"text": "a"}}, {"data": {"image": "b.png"}}]')
+    with pytest.raises(UserError, match="has both files and texts for items, but a run sorts one kind"):
+        list_items(tmp_path / "t.json")

@@ -159,3 +159,29 @@ def test_the_whole_table_may_be_the_truth(tmp_path):
     source = Source(str(data), truth=str(truth))
     collection, _ = gather(source, tmp_path / "store", 0.1, lambda done, total: None)
     assert [collection.truth_classes[number] for number in collection.truth] == kinds
+
+
+SWALLOWED = 'text,label\nfirst,x\n"second,y\nthird,x\nfourth",y\nfifth,\n'
+
+
+def test_a_quote_that_swallows_rows_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text(SWALLOWED)
+    with pytest.raises(UserError, match=r"a quote in row 1 that swallows the rows behind it, the first .second,y"):
+        list_items(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text('text,label\n"Dear John,\nno, thanks",x\nother,y\n')
+    assert list_items(tmp_path / "t.csv").labels == ["x", "y"]
+
+
+@pytest.mark.parametrize("header", ["text,label,label", "text,text,label"])
+def test_two_columns_of_one_name_are_refused(tmp_path, header):
+    (tmp_path / "t.csv").write_text(f"{header}\na,b,c\n")
+    with pytest.raises(UserError, match=r"has two columns (text|label), but an item has one"):
+        list_items(tmp_path / "t.csv")
+
+
+def test_half_a_sign_is_replaced_in_a_text_and_refused_elsewhere(tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"text": "cut \\ud83e off", "label": "a"}\n{"text": "b", "label": ""}\n')
+    assert said(load(tmp_path / "t.jsonl", tmp_path / "store"))[0] == "cut ? off"
+    (tmp_path / "t.jsonl").write_text('{"text": "a", "label": "\\ud83e"}\n')
+    with pytest.raises(UserError, match=r"half a sign, '\\ud83e', in line 1: correct it"):
+        list_items(tmp_path / "t.jsonl")

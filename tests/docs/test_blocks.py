@@ -61,8 +61,9 @@ DATA = {
     "docs/data/vectors.md": "embeddings.npz",
 }
 ELSEWHERE = {"--help", "--help-all", "--version"}  # of every verb
-# of experiments, examples and the campaign
+# of experiments, examples, benchmarks and the campaign
 SCRIPTS = {"--scale", "--data", "--write", "--list", "--keep-old", "--seeds", "--make-up", "--every-write"}
+SCRIPTS |= {"--pictures", "--table"}
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
@@ -90,7 +91,7 @@ WITH_BLOCKS = [page for page in PAGES if any(language in RUN for language, _ in 
 def folder(tmp_path, monkeypatch, one_thread) -> Path:
     """The data that the documentation speaks of, small and made up, in the current folder; trainings are short."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("novakind.training.loop.choose_epochs", lambda steps, clustered: 2)
+    monkeypatch.setattr("novakind.training.loop.choose_epochs", lambda steps, clustered=False: 2)
     layout = import_module("novakind.results.report.layout")
     # The map takes longer than all the rest, and has tests of its own.
     monkeypatch.setattr(layout, "project", lambda embedding: (np.zeros((len(embedding), 2)), "PCA"))

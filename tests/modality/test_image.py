@@ -199,3 +199,10 @@ def test_files_are_kept_at_what_a_published_encoder_sees(tmp_path):
     assert Image.survey(files, ImageReading()).size == 64
     asked = Image.survey(files, ImageReading(size=48), origin)
     assert (asked.size, asked.seen) == (48, 48)
+
+
+def test_tones_are_measured_over_all_pixels_of_a_channel():
+    rows = np.random.default_rng(0).integers(0, 200, (130, 3, 9, 9), dtype=np.uint8)
+    kind = Image(9).fitted(rows)
+    assert kind.mean == pytest.approx((rows / 255).mean((0, 2, 3)), abs=1e-4)
+    assert kind.std == pytest.approx((rows / 255).std((0, 2, 3)), abs=1e-4)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runs import HOSTILE, write_files, write_run
 
+from novakind.app.cli import main
 from novakind.data.paths import SORTED
 from novakind.disk import replacing
 from novakind.errors import UserError
@@ -209,3 +210,23 @@ def test_cells_that_a_spreadsheet_would_run_are_words_if_asked_for(tmp_path):
         with (tmp_path / "out.csv").open(newline="") as file:
             cells = {row["category"] for row in csv.DictReader(file)}
         assert all(cell.startswith("'") for cell in cells) == asked
+
+
+def test_rows_that_are_others_under_the_same_numbers_are_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = 4 * rng.normal(size=(4, 5))[np.arange(60) % 4] + rng.normal(size=(60, 5))
+    y = np.array([0, 1, -1, -1])[np.arange(60) % 4]
+    np.savez("v.npz", X=X, y=y)
+    assert main(["discover", "v.npz", "--novel", "2", "--epochs", "1", "--quiet", "--out", "run"]) == 0
+    assert main(["export", "run", "--out", "out.npz"]) == 0
+    np.savez("v.npz", X=np.concatenate([X, X[:1]]), y=np.append(y, -1))  # more at the end
+    assert main(["export", "run", "--out", "out.npz"]) == 0
+    with np.load("out.npz") as out:
+        assert np.array_equal(out["X"], X)
+    np.savez("v.npz", X=np.concatenate([X[:1], X]), y=np.append(-1, y))
+    capsys.readouterr()
+    assert main(["export", "run", "--out", "out.npz"]) == 2
+    assert "v.npz has other rows than run sorted under the same numbers" in capsys.readouterr().err
+    with np.load("out.npz") as out:
+        assert np.array_equal(out["X"], X)

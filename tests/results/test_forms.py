@@ -222,6 +222,14 @@ def test_json_that_is_no_form_is_refused_in_a_sentence(put, tmp_path, content, s
         load(put(content, "tasks.json"), tmp_path / "store")
 
 
+@pytest.mark.parametrize("label", ["[1]", "0.5", "true", "NaN", '{"label": [0]}'])
+def test_a_label_of_fiftyone_that_is_neither_name_nor_number_is_refused(put, tmp_path, label):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.png").touch()
+    with pytest.raises(UserError, match="a name or the number of a class"):
+        load(put(f'{{"classes": ["x"], "labels": {{"a": {label}}}}}', "labels.json"), tmp_path / "store")
+
+
 def test_a_table_whose_rows_are_all_to_be_ignored_is_refused(put, tmp_path):
     with pytest.raises(UserError, match="every row"):
         load(put("path,label,status\na.png,,ignored\n", "a.csv"), tmp_path / "store")
