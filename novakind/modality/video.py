@@ -258,7 +258,8 @@ class Video:
         last = batch.shape[2] - 1
         span = ((self.frames - 1) * self.step * pace).clamp(max=last)
         start = (ends(batch) - span).clamp(min=0) * place
-        return (start[:, None] + span[:, None] * torch.linspace(0, 1, self.frames)).round().long().clamp(0, last)
+        steps = torch.linspace(0, 1, self.frames, device=start.device)
+        return (start[:, None] + span[:, None] * steps).round().long().clamp(0, last)
 
     def faces(self, x: Tensor) -> list[Tensor]:
         return [x, x.flip(-1)] if self.flips else [x]

@@ -53,7 +53,8 @@ def smooth_curves(count: int, length: int, generator: torch.Generator) -> Float[
 
     Their bumps are centred, so that a curve stays about zero over the window as well: what is constant has no part.
     """
-    knots, times = torch.linspace(0, 1, KNOTS)[:, None], torch.linspace(0, 1, length)
+    here = torch.get_default_device()  # said, since transformers hides `linspace` from torch's own defaults
+    knots, times = torch.linspace(0, 1, KNOTS, device=here)[:, None], torch.linspace(0, 1, length, device=here)
     bumps = torch.exp(-0.5 * ((times - knots) * (KNOTS - 1)) ** 2)
     bumps = bumps - bumps.mean(1, keepdim=True)
     return torch.randn(count, KNOTS, generator=generator) @ (bumps / bumps.norm(dim=0))
