@@ -41,7 +41,7 @@ The options that matter most
   --out runs/photos    where to write; by default runs/ and the name of the data
   --epochs 50          longer or shorter training; by default chosen by the amount of data
   --seed 1             another, equally valid run
-  --truth truth.csv    what the unlabeled items really are (path, label): scored, never trained on
+  --truth truth.csv    what the unlabeled items really are (path or text, label): scored, never trained on
   --after runs/photos  go on from that run and from what you decided in novakind review runs/photos
   --fresh              begin anew in a folder that holds an earlier run
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import Bool, Int
 
 from novakind.data.collection import Collection
-from novakind.data.paths import list_items
 from novakind.errors import UserError
 from novakind.objective.prior import Prior
 from novakind.rows import sample
@@ -218,32 +215,3 @@ def unlabel(collection: Collection, labeled: float, seed: int = 0) -> Collection
         members = rng.permutation(np.flatnonzero((labels == number) & free))
         labels[members[max(1, round(labeled * len(members))) :]] = -1
     return replace(collection, labels=labels)
-
-
-def with_truth(collection: Collection, path: Path) -> Collection:
-    """Add what the unlabeled items really are, from a manifest path,label: used to score, never to train."""
-    listing = list_items(path)
-    if not listing.labels:
-        raise UserError(f"--truth {path} holds arrays, but a truth is a table: give a .csv with path and label")
-    given = {os.path.normpath(name): label for name, label in zip(listing.names, listing.labels, strict=True)}
-    paths = [os.path.normpath(item) for item in collection.paths]
-    # A window of a recording is called FILE@START: what is said of the file holds for all its windows.
-    matched = [given.get(item) or given.get(item.rpartition("@")[0], "") for item in paths]
-    if not any(given.values()):
-        raise UserError(f"{path} labels no item, but a truth says what items are: fill in its column label")
-    if not any(matched):
-        first = f'its first path is "{listing.names[0]}", the data have "{collection.paths[0]}"'
-        raise UserError(f"{path} names no item of the data ({first}): write paths relative to the data folder")
-    known = collection.classes
-    novel = sorted(
-        {label for label, number in zip(matched, collection.labels, strict=True) if number < 0 and label} - set(known)
-    )
-    classes = (*known, *novel)
-    number = {name: index for index, name in enumerate(classes)}
-    truth = np.array(
-        [
-            label if label >= 0 else number.get(name, -1)
-            for name, label in zip(matched, collection.labels.tolist(), strict=True)
-        ]
-    )
-    return replace(collection, truth=truth, truth_classes=classes)

@@ -11,7 +11,8 @@ from novakind.data.embed import seen
 from novakind.data.files import Watch, load, quiet
 from novakind.data.paths import kind_of, root_of
 from novakind.data.source import Source
-from novakind.data.split import Split, hide, impose, part, unlabel, with_truth
+from novakind.data.split import Split, hide, impose, part, unlabel
+from novakind.data.truth import with_truth
 from novakind.datasets import DATASETS, is_named
 from novakind.encoders.front import origin_of
 from novakind.errors import UserError

@@ -10,7 +10,7 @@ import pytest
 
 from novakind.app.cli import main
 from novakind.data.files import load
-from novakind.data.split import with_truth
+from novakind.data.truth import with_truth
 from novakind.modality.series import SeriesReading
 
 QUICK = ["--novel", "2", "--preset", "glyphs", "--epochs", "2", "--batch", "40", "--quiet"]

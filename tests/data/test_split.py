@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from novakind.data.collection import Collection, from_arrays
-from novakind.data.split import hide, impose, part, subset, with_truth
+from novakind.data.split import hide, impose, part, subset
 from novakind.errors import UserError
 
 checked = settings(deadline=None, derandomize=True, max_examples=40)
@@ -239,55 +239,6 @@ def test_the_official_test_part_follows_hide_impose_and_subset():
     assert collection.digest() != labeled().digest()
 
 
-def files(*labels: str) -> Collection:
-    collection = from_arrays(np.zeros((len(labels), 1)), np.array(labels))
-    return replace(collection, paths=tuple(f"f{number}.png" for number in range(len(labels))))
-
-
-def test_with_truth_scores_but_does_not_train(tmp_path):
-    collection = files("cat", "dog", "", "", "", "")
-    table = tmp_path / "truth.csv"
-    table.write_text(
-        "path,label\nf0.png,dog\nf1.png,fox\nf2.png,wolf\nf3.png,cat\nf4.png,bear\nelsewhere.png,owl\nf5.png,\n"
-    )
-    result = with_truth(collection, table)
-    assert result.classes == ("cat", "dog")
-    np.testing.assert_array_equal(result.labels, collection.labels)
-    assert result.truth_classes == ("cat", "dog", "bear", "wolf")  # known ones first; a label is not overruled
-    assert told(result) == ["cat", "dog", "wolf", "cat", "bear", ""]
-    assert result.digest() == collection.digest()
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (
-            "path,label\nx/f2.png,wolf\n",
-            'names no item of the data .*first path is "x/f2.png", the data have "f0.png"',
-        ),
-        ("name,label\nf2.png,wolf\n", 'has no column "path"'),
-        ("path,label\nf2.png,\n", "labels no item"),
-        (None, "does not exist"),
-    ],
-)
-def test_with_truth_refuses(tmp_path, content, message):
-    if content is not None:
-        (tmp_path / "truth.csv").write_text(content)
-    with pytest.raises(UserError, match=message):
-        with_truth(files("cat", "", ""), tmp_path / "truth.csv")
-
-
-def test_with_truth_knows_a_path_however_it_is_written(tmp_path):
-    (tmp_path / "truth.csv").write_text("path,label\n./f1.png,wolf\nx/../f2.png,fox\n")
-    assert told(with_truth(files("cat", "", ""), tmp_path / "truth.csv")) == ["cat", "wolf", "fox"]
-
-
-def test_with_truth_refuses_arrays(tmp_path):
-    np.savez(tmp_path / "truth.npz", X=np.zeros((3, 2)), y=np.zeros(3))
-    with pytest.raises(UserError, match="holds arrays, but a truth is a table"):
-        with_truth(files("cat", "", ""), tmp_path / "truth.npz")
-
-
 def test_impose_needs_novel_classes():
     with pytest.raises(UserError, match=r"--impose 1/2,1/2 .* none is known here: make some novel with --known"):
-        impose(files("cat", "", ""), "1/2,1/2")
+        impose(labeled((3,), 2), "1/2,1/2")
