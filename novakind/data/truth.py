@@ -63,8 +63,8 @@ def by_text(collection: Collection, listing: Listing, path: Path) -> list[str]:
     for text, label in told:
         labels.setdefault(text, set()).add(label)
     matched = []
-    for name, item in zip(collection.paths, collection.items, strict=True):
-        text = np.asarray(item).tobytes()
+    for number, name in enumerate(collection.paths):
+        text = np.asarray(collection.items[number]).tobytes()
         same, (one, *others) = rows.get(name, (b"", "")), labels.get(text, {""})
         matched.append(same[1] if same[0] == text else "" if others else one)
     if not any(matched):
