@@ -215,6 +215,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(short or help_of(name, verb.plain, verb.options))
         return 0 if rest else 2
     try:
+        terminal.check_names()
         typed = read_words(rest, verb.known())
         check_plain(name, verb, typed.plain)
         if launched() and name not in TOGETHER:

@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 
 from novakind.disk import FIXES
+from novakind.errors import UserError
 
 SHOWN = 200  # signs of a path
 
@@ -18,6 +19,12 @@ def prepare() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def check_names() -> None:
+    """Names that are read as ASCII, as an old locale may ask, would not be those that are written and read back."""
+    if sys.getfilesystemencoding() == "ascii":
+        raise UserError("names of files are read as ASCII here, but they may be anything: set PYTHONUTF8=1")
 
 
 def silence() -> None:

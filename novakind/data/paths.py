@@ -151,7 +151,7 @@ def list_folder(root: Path, labeled: bool) -> Listing:
     for parts in sorted(file[len(base) :].split(os.sep) for file in walk(root, closed)):
         inside = "/".join(parts)  # no Path, which takes long to make for each of a million files
         if not os.path.isfile(file := base + inside):
-            skipped.append((inside, "a broken link" if os.path.islink(file) else "not a file"))
+            skipped.append((inside, "not a file" if os.path.exists(file) else "a broken link"))
         elif sorted_by and inside == SORTED:
             continue
         elif labeled and len(parts) < 2:

@@ -85,6 +85,7 @@ def complete(
                 config, estimate = settle(collection, split, config, bool(source.known), report)
             settings = {"data": asdict(source) | {"digest": digest}} | as_tables(config)
             told(lambda: run.settle(settings))
+            told(lambda: run.write_csv("skipped.csv", ["path", "reason"], collection.skipped))
             describe(collection, source, config, path, report)
             tuned = collection.origin is not None and collection.before is None
             first = partial(frozen_first, collection, split, config, report) if tuned else None

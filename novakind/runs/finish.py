@@ -75,7 +75,6 @@ def finish(
         ["path", "split", "label", "truth", "id", "category", "probability"],
         prediction_rows(collection, splits, model, found),
     )
-    run.write_csv("skipped.csv", ["path", "reason"], collection.skipped)
     run.write_json("results.json", results)
     return results
 

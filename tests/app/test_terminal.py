@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -50,6 +51,15 @@ def test_a_terminal_that_is_not_utf_8_shows_what_it_can(tmp_path, monkeypatch, e
     ):
         assert main(words) == 0, written.getvalue()[-300:]
     assert b"Traceback" not in written.getvalue()
+
+
+def test_names_that_are_read_as_ascii_are_refused_before_anything_is_done(tmp_path):
+    words = (sys.executable, "-m", "novakind", "discover", "photos")
+    ascii = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+    done = subprocess.run(words, env=os.environ | ascii, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "PYTHONUTF8=1" in done.stderr
 
 
 class Full(io.StringIO):

@@ -87,6 +87,15 @@ def test_folders_that_are_left_out_are_said(here, capsys):
     assert all("link to a folder" in reason for reason in skipped.values())
 
 
+def test_what_is_skipped_is_listed_before_a_run_is_refused(here, capsys):
+    kinds(Path("photos"))
+    Path("photos/dark/device.png").symlink_to("/dev/zero")
+    Path("photos/dark/gone.png").symlink_to("gone")
+    assert "fewer than" in refused(capsys, "discover", "photos", "--novel", "30", *QUICK)
+    skipped = {row["path"]: row["reason"] for row in table(Path("runs/photos/skipped.csv"))}
+    assert skipped == {"dark/device.png": "not a file", "dark/gone.png": "a broken link"}
+
+
 def test_a_folder_that_cannot_be_opened_is_said(here, monkeypatch):
     paint(here / "photos" / "cat" / "0.png", 9)
     paint(here / "photos" / "closed" / "0.png", 9)
