@@ -14,9 +14,11 @@ from novakind.disk import UnwritableError, append, cut, locked, sync_folder, wri
 from novakind.errors import UnreadableError, UserError
 from novakind.given import opened
 from novakind.runs.folder import EDITS
+from novakind.structure import misfit_table
 
 Edit = dict[str, Any]
 
+WRITTEN, ALSO = {"seq": int, "verb": str}, {"id": str, "time": str}  # of every line, whatever its verb says beside it
 LOCK = ".edits.lock"
 
 
@@ -86,16 +88,14 @@ class EditLog:
         return f"{self.path} is no longer the file that was read, as when a run is begun anew: open the run again"
 
     def _parsed(self, line: bytes, number: int) -> Edit:
-        reason = "it is no decision"
         try:
             edit = json.loads(line)
-            if isinstance(edit, dict) and edit.get("seq") == number and isinstance(edit.get("verb"), str):
-                return edit
-            if isinstance(edit, dict) and "seq" in edit:
-                reason = f"its seq is {edit['seq']!r}"
         except (ValueError, RecursionError):
-            reason = "it is no JSON"
-        raise self.damaged(number, reason)
+            raise self.damaged(number, "it is no JSON") from None
+        wrong = misfit_table(edit, WRITTEN, ALSO) or (f"its seq is {edit['seq']}" if edit["seq"] != number else "")
+        if wrong:
+            raise self.damaged(number, wrong)
+        return edit
 
     def damaged(self, number: int, reason: str) -> UserError:
         """That a line cannot be what novakind wrote."""

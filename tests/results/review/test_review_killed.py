@@ -127,7 +127,8 @@ def test_a_torn_line_is_set_aside_and_named(tmp_path):
     ("line", "reason"),
     [
         ("nonsense", "no JSON"),
-        ("[1]", "no decision"),
+        ("[1]", "it is not a table"),
+        ('{"seq": 2, "verb": "confirm", "category": 2, "id": [[]]}', "id is not a text"),
         ('{"seq": 7, "verb": "undo"}', "its seq is 7"),
         ('{"seq": 2, "verb": "fly"}', "'fly' is no verb"),
         ('{"seq": 2, "verb": "move", "items": [99], "to": 0}', "there is no item 99"),
