@@ -1,4 +1,4 @@
-"""Three hundred requests that nobody with good intentions sends: none is let in, none changes anything, none crashes."""
+"""Requests that nobody with good intentions sends, three hundred: none is let in, none changes anything or crashes."""
 
 import http.client
 import json
