@@ -58,10 +58,10 @@ def digits() -> Task:
     return Task(pictures.reshape(len(pictures), -1).astype(np.float32), truth, 5)
 
 
-def cifar10(each: int = 100) -> Task:
-    """The first training pictures of each class, as EfficientNet-Lite0 sees them."""
+def cifar10(each: int = 300, side: int = 128) -> Task:
+    """The first training pictures of each class, as EfficientNet-Lite0 sees them when they are made larger."""
     kind = DATASETS["cifar10"]
-    collection = kind.load(data_root(), kind.kind.Reading(), lambda done, total: None)
+    collection = kind.load(data_root(), kind.kind.Reading(size=side), lambda done, total: None)
     train = np.flatnonzero(~collection.official_test) if collection.official_test is not None else np.arange(0)
     chosen = np.concatenate([train[collection.truth[train] == number][:each] for number in range(10)])
     X = vectors_of(

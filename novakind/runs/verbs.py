@@ -146,7 +146,7 @@ def confirm(state: Reviewed, edit: Edit) -> Plan:
         if len(ignored):
             raise ConflictError(f"item {ignored[0]} is ignored, so there is nothing to confirm: move it to a category")
         touched, full = tuple(dict.fromkeys(state.category_of(items).tolist())), edit | {"items": items.tolist()}
-        items, what = items[state.status[items] == SUGGESTED], count(items)
+        what = count(items)  # a label that the model disbelieves, too: it is not asked about again
     return Plan(full, (Change("status", items, CONFIRMED),), touched, f"confirm {what}")
 
 

@@ -137,3 +137,20 @@ def test_every_kind_of_data_is_seen(browser, tmp_path, kind):
         page.locator("[data-viewer=confirm]").click()
         assert words(page) == "Undo: confirm 1 item"
         assert mistakes == []
+
+
+def test_a_label_that_is_right_is_not_doubted_again(browser, tmp_path):
+    labels = ["dog" if number % 7 == 0 else "" for number in range(60)]
+    run = write_run(tmp_path / "run", labels=labels)
+    with served(run) as address:
+        page, mistakes = opened(browser, address)
+        doubt = page.locator("#labels-list .doubt")
+        path = doubt.first.locator("code").text_content()
+        before = doubt.count()
+        doubt.first.get_by_text("It is dog").click()
+        assert words(page) == "Undo: confirm 1 item"
+        expect(doubt).to_have_count(before - 1)
+        page.reload()
+        page.wait_for_selector("#labels-list .doubt")
+        assert path not in doubt.locator("code").all_text_contents()
+        assert mistakes == []

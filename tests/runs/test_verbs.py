@@ -102,6 +102,10 @@ def test_confirming_and_ignoring_change_only_the_status(found):
     sure = found.confirm(category="new-1").confirm([members(found, "cat")[0]])
     np.testing.assert_array_equal(sure.category, found.category)
     assert {sure.status[item] for item in members(found, "new-1")} == {"confirmed"}
+    labeled = sure.status.index("labeled")  # a label that the model disbelieves can be right
+    right = sure.confirm([labeled])
+    assert right.status[labeled] == "confirmed"
+    assert right.undo().status == sure.status
     gone = sure.ignore(members(found, "new-1")[:4])
     assert gone.categories[2].size == found.categories[2].size - 4
     assert gone.final[members(found, "new-1")[0]] == ""

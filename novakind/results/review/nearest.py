@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 else:
     csr_matrix = Any
 
-NEAR = 5  # neighbours that say where an item belongs
+NEAR = 10  # neighbours that say where an item belongs
 LINKED = 10  # neighbours that hold a part together
 STEPS = 50
-BACK = 0.7
+BACK = 0.4
 MOST_UNEVEN = 10  # times as many in both parts as in the smaller one
 BLOCK = 2_048
 
@@ -46,10 +46,10 @@ def nearest(rows: Rows, count: int) -> Int[np.ndarray, "items count"]:
 def touching(category: Int[np.ndarray, " items"], graph: csr_matrix, kinds: int) -> Float[np.ndarray, "kinds kinds"]:
     """How far each pair of categories belongs together: 1 for two halves of one kind that were parted by chance.
 
-    Suppose a category were given up. Each of its items would go where its neighbours lead, over several steps (Zhu,
-    Ghahramani and Lafferty, 2003): a column's share of these items, times the share of their links that lead out of the
-    category at all. That is near 0 for what lies apart, wherever it would go. Of both directions the one counts in full
-    whose category has more links that lead out, since it is the likelier piece, and `BACK` of the other.
+    Suppose a category were given up. Each of its items would go where most of its neighbours lead, over several steps
+    (Zhu, Ghahramani and Lafferty, 2003): a column's share of these items, times the share of their links that lead out
+    of the category at all. That is near 0 for what lies apart, wherever it would go. Of both directions the one counts
+    in full whose category has more links that lead out, since it is the likelier piece, and `BACK` of the other.
     """
     found, out = np.zeros((kinds, kinds)), np.zeros(kinds)
     degree = np.maximum(np.asarray(graph.sum(1)).ravel(), 1e-12)
@@ -61,10 +61,10 @@ def touching(category: Int[np.ndarray, " items"], graph: csr_matrix, kinds: int)
         reached = leading
         for _ in range(STEPS):
             reached = leading + within @ reached
-        whole = reached.sum(1, keepdims=True)
-        share = np.where(whole > 1e-9, reached / np.maximum(whole, 1e-9), 0).mean(0)
+        leads = reached.sum(1) > 1e-9
+        going = np.bincount(reached[leads].argmax(1), minlength=kinds)
         out[number] = around.sum() / degree[mine].sum()
-        found[number] = out[number] * share
+        found[number] = out[number] * going / mine.sum()
     return np.where(out[:, None] >= out[None], found + BACK * found.T, found.T + BACK * found)
 
 

@@ -74,7 +74,7 @@ def check_ready(run: Path) -> None:
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens; any free port for 0."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    door = socket.socket(family, socket.SOCK_STREAM)
+    door = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio sends at once only if this is said
     door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         door.bind((host, port))

@@ -1,4 +1,4 @@
-"""Two hundred requests that nobody with good intentions sends: none is let in, none changes anything, none crashes."""
+"""Requests that nobody with good intentions sends, three hundred: none is let in, none changes anything or crashes."""
 
 import http.client
 import json
@@ -78,6 +78,7 @@ def nonsense():
         "NaN",
         "99999999999999999999",
         "1.png.png",
+        "%3Cscript%3Ealert(1)%3C%2Fscript%3E",
     ):
         for base in ("/api/picture/", "/api/clip/", "/api/neighbours/", "/static/", "/api/rows?items="):
             yield base + name, None
@@ -108,6 +109,9 @@ def nonsense():
         {"verb": "rename", "category": 2, "name": "x", "base": 7},
         {"verb": "rename", "category": 2, "name": "x", "base": -1},
         {"verb": "rename", "category": 2, "name": "x", "base": "0"},
+        {"verb": "rename", "category": 2, "name": "x", "base": 0.5},
+        {"verb": "rename", "category": 2, "name": "x", "base": 10**30},
+        {"verb": "rename", "category": 99, "name": "<script>alert(1)</script>"},
         {"verb": "rename", "category": 2, "name": "x", "id": 5},
         {"verb": "rename", "category": 2, "name": "x", "id": "y" * 101},
         {"verb": "rename", "category": 2, "name": "x", "seq": 1},
@@ -130,6 +134,12 @@ def nonsense():
         {"verb": "create", "items": [1], "ids": [99]},
         {"verb": "confirm"},
         {"verb": "confirm", "items": [1], "category": 2},
+        {"verb": "merge", "into": 99, "categories": [2]},
+        {"verb": "merge", "into": 2, "categories": [99]},
+        {"verb": "move", "items": [1], "to": 99},
+        {"verb": "move", "items": [[1]], "to": 0},
+        {"verb": "confirm", "category": 99},
+        {"verb": "ignore", "items": None},
         {"verb": "different", "categories": [1]},
         {"verb": "different", "categories": [1, 1]},
         {"verb": "reject", "items": [1], "category": 3, "to": [0]},
@@ -160,7 +170,8 @@ def test_strangers_are_not_let_in(place):
         assert 400 <= code < 500, (path, headers, code)
         assert set(answer) == {"error"} if isinstance(answer, dict) else b"cat" not in answer
         count += 1
-    assert count > 80
+    assert count > 100
+    assert len({repr(one) for one in strangers(server)}) == count
     assert not (run / "edits.jsonl").exists()
 
 
@@ -176,7 +187,8 @@ def test_nonsense_is_refused_with_a_sentence_and_changes_nothing(place):
         assert answer["error"]
         assert "root:" not in str(answer)
         count += 1
-    assert count > 150
+    assert count > 200
+    assert len(set(nonsense())) == count
     assert server.get("/api/state") == before
     assert not (run / "edits.jsonl").exists()
     assert not (run / "exports").exists()

@@ -4,7 +4,7 @@ import numpy as np
 from runs import write_run
 
 from novakind.results.review.desk import Desk
-from novakind.results.review.nearest import least_cut, links
+from novakind.results.review.nearest import NEAR, least_cut, links, touching
 from novakind.results.review.queue import belief
 from novakind.results.review.splitting import cluster
 from novakind.results.review.suggest import once_each
@@ -90,3 +90,16 @@ def test_parts_are_found_in_spaces_of_other_sizes_together():
     part, within = cluster([one.astype(np.float32), other.astype(np.float32)], 2)
     assert max((part == kinds).mean(), (part != kinds).mean()) > 0.95
     assert 0.5 < within < 1
+
+
+def test_pieces_of_one_kind_touch_and_a_mixed_one_touches_what_it_mostly_is():
+    rng = np.random.default_rng(0)
+    centres = np.eye(4)[:3] * 3
+    rows = np.repeat(centres, 60, axis=0) + 0.5 * rng.normal(size=(180, 4))
+    category = np.repeat([0, 1, 2], 60)
+    category[rng.choice(60, 30, replace=False)] = 3  # half of the first, and some of the second
+    category[60 + rng.choice(60, 20, replace=False)] = 3
+    found = touching(category, links(rows, NEAR), 4)
+    assert found.argmax() in (3, 12)  # 0 and 3
+    assert found[3].argsort()[::-1][:2].tolist() == [0, 1]
+    assert found[0, 2] < 0.1 * found[0, 3]

@@ -15,7 +15,7 @@ from runs import write_run
 from novakind.errors import UserError
 from novakind.runs.discovery import Discovery
 
-KILLS, EDITS = 10, 200
+KILLS, EDITS = 10, 1_000
 
 
 @pytest.fixture(scope="module")

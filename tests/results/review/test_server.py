@@ -78,6 +78,15 @@ def test_every_address_answers_and_agrees_with_the_state_in_python(server, run):
     assert server.ask("/api/picture/3")[0] == 404  # the run has no data, and all else works
 
 
+def test_an_answer_does_not_wait_for_more_to_send_with_it(server):
+    def spent():
+        begun = time.monotonic()
+        server.get("/api/round")
+        return time.monotonic() - begun
+
+    assert np.median([spent() for _ in range(20)]) < 0.03  # a line that gathers what it sends waits 0.04 each time
+
+
 def test_an_edit_is_on_disk_when_it_is_acknowledged_and_a_retry_is_harmless(server, run):
     code, saved = server.edit("rename", id="tab-1", base=0, category=2, name="owl")
     assert (code, saved["version"], saved["touched"]) == (200, 1, [2])
