@@ -282,6 +282,13 @@ def sync_folder(folder: Path) -> None:
             os.close(number)
 
 
+def in_memory(size: int) -> int:
+    """The number of a file that is on no disk: memory that other processes may have too."""
+    number = os.memfd_create("novakind")
+    os.ftruncate(number, size)
+    return number
+
+
 def cache_folder() -> Path:
     """Where novakind keeps what it can make again: NOVAKIND_CACHE, else novakind in XDG_CACHE_HOME or ~/.cache."""
     own, shared = os.environ.get("NOVAKIND_CACHE", ""), os.environ.get("XDG_CACHE_HOME", "")

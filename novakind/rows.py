@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-MEMORY = 2**27  # bytes of items that statistics are measured on: a video is as large as a hundred pictures
+MEMORY = 2**26  # bytes of items that statistics are measured on: a video is as large as a hundred pictures
 
 
 class Rows:
@@ -61,3 +61,11 @@ def sample(items: Items, numbers: Int[np.ndarray, " rows"]) -> Int[np.ndarray, "
     """So many of these items as statistics need and memory holds, evenly."""
     most = min(50_000, max(500, MEMORY // max(1, items[:1].nbytes)))
     return numbers[:: max(1, len(numbers) // most)]
+
+
+def stacked(rows: Sequence[np.ndarray], shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Rows as one array, end to end in memory, however each of them lies there."""
+    found = np.empty((len(rows), *shape), dtype)
+    for place, row in enumerate(rows):
+        found[place] = row
+    return found

@@ -12,8 +12,9 @@ from experiments.pretrained.semi import semi_supervised
 from novakind.data.collection import Collection
 from novakind.data.split import Split
 from novakind.methods.metric import unit
-from novakind.methods.start import known_first, squared_distances
+from novakind.methods.start import known_first
 from novakind.objective import metrics
+from novakind.objective.centres import squared_distances
 from novakind.objective.prior import Prior
 
 STARTS = (10, 1)  # of k-means; scikit-learn's own default is 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from novakind.methods.clusters import kmeans
-from novakind.methods.start import Centres, Labels, Rows, known_first, settled, squared_distances
+from novakind.methods.start import Centres, Labels, Rows, known_first, settled
+from novakind.objective.centres import squared_distances
 from novakind.objective.prior import Prior
 
 STARTS = 5

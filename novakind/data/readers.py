@@ -1,4 +1,7 @@
-"""Files read by several processes, a piece at a time: the pieces come back in their order, and never far ahead."""
+"""Files read by several processes, a piece at a time: the pieces come back in their order, and never far ahead.
+
+Arrays in what comes back are good until the next is asked for: they lie in memory that is used again (slots.py).
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,12 @@ from multiprocessing.connection import wait
 from types import ModuleType
 from typing import Any, TypeVar
 
+from novakind.data import slots
+from novakind.data.slots import Packed, Slots
 from novakind.given import MEMORY
 
 ALONE = 2.0  # seconds of reading before other processes are called, and again so many before they are there to help
+LONG = 5  # times that: reading of which the first pieces show that it takes longer
 AHEAD = 3  # pieces that wait, for each process
 
 Piece = TypeVar("Piece")
@@ -37,17 +43,20 @@ def in_order(
     pieces: Iterator[Piece],
     readers: int = 0,
     ready: Callable[[Piece], bool] = lambda piece: False,
+    count: int = 1,
 ) -> Generator[Found]:
     """What the work makes of each piece; by so many processes (0: one for each core) where it takes seconds.
 
-    What they decode side by side shares the one budget of memory. Pieces that are `ready` are not sent to them.
+    What they decode side by side shares the one budget of memory. Pieces that are `ready` are not sent to them. Where
+    it is known how many pieces there are, the others are called as soon as the first ones show that it takes long.
     """
     readers = readers or cores()
     alone = readers == 1 or multiprocessing.current_process().daemon  # which may not have any
     begun, called = time.monotonic(), False
     try:
-        for piece in pieces:
-            if not alone and time.monotonic() - begun >= ALONE:
+        for number, piece in enumerate(pieces):
+            spent = time.monotonic() - begun
+            if not alone and (spent >= ALONE or (not called and spent * count >= LONG * ALONE * max(1, number))):
                 if called:
                     yield from by_processes(work, chain([piece], pieces), readers, ready)
                     return
@@ -87,23 +96,27 @@ def by_processes(
 ) -> Generator[Found]:
     processes = context()
     memory = (processes.Condition(), processes.Array("q", 1, lock=False))
-    pool = ProcessPoolExecutor(readers, processes, initializer=begin, initargs=memory)
-    waiting: deque[Future[Found] | Piece] = deque()
+    room = slots.made(AHEAD * readers + 2)  # for what waits, what is looked at and what comes next
+    pool = ProcessPoolExecutor(readers, processes, initializer=begin, initargs=(*memory, room))
+    waiting: deque[Future[Any] | Piece] = deque()
 
     def finished() -> Found:
         first = waiting.popleft()
-        return first.result() if isinstance(first, Future) else work(first)
+        found: Any = first.result() if isinstance(first, Future) else work(first)
+        return found.found(room) if isinstance(found, Packed) else found
 
     try:
-        for piece in pieces:
+        for number, piece in enumerate(pieces):
             with unseen_program():
-                waiting.append(piece if ready(piece) else pool.submit(work, piece))
+                waiting.append(piece if ready(piece) else pool.submit(packed, work, piece, number))
             if len(waiting) > AHEAD * readers:
                 yield finished()
         while waiting:
             yield finished()
     finally:
         pool.shutdown(cancel_futures=True)
+        if room:
+            room.close()
 
 
 @contextmanager
@@ -117,10 +130,20 @@ def unseen_program() -> Iterator[None]:
         sys.modules["__main__"] = program
 
 
-def begin(changed: Any, used: Any) -> None:
+ROOM: list[Slots | None] = [None]  # of a process that reads
+
+
+def packed(work: Callable[[Piece], Any], piece: Piece, slot: int) -> Any:
+    """The work, in a process that reads."""
+    room = ROOM[0]
+    return Packed(room, slot, work(piece)) if room else work(piece)
+
+
+def begin(changed: Any, used: Any, room: Slots | None) -> None:
     """In a process that reads: Ctrl-C is for the one that asked, and when that one is gone, so is this."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     MEMORY.share(changed, used)
+    ROOM[0] = room
     threading.Thread(target=end_with_parent, daemon=True).start()
 
 

@@ -21,7 +21,7 @@ from novakind.methods.kmeans import raw_rows
 from novakind.methods.metric import learn_metric
 from novakind.methods.protocol import Embedded
 from novakind.model import Model
-from novakind.objective.centres import Centres, labeled_means, settled, squared_distances, unit
+from novakind.objective.centres import Centres, labeled_means, nearest, settled, unit
 from novakind.objective.heads import PrototypeHead
 from novakind.objective.metrics import pair_off
 from novakind.objective.prior import Prior
@@ -64,9 +64,9 @@ def set_prototypes(model: Model, rows: Rows, labels: Labels, prior: Prior, seed:
     centres = find_classes(rows, labels, prior, seed)
     model.head.prototypes.copy_(normalize(torch.from_numpy(centres.astype(np.float32)), dim=1))
     first = 0 if prior.mixed else prior.known
-    nearest = first + squared_distances(rows[labels < 0], centres[first:]).argmin(1)
-    sizes = np.bincount(nearest, minlength=prior.classes)
-    sizes[first:] = np.maximum(sizes[first:], LEAST * len(nearest) / prior.classes)
+    places = first + nearest(rows[labels < 0], centres[first:])[0]
+    sizes = np.bincount(places, minlength=prior.classes)
+    sizes[first:] = np.maximum(sizes[first:], LEAST * len(places) / prior.classes)
     return torch.from_numpy(sizes / sizes.sum()).float()
 
 
@@ -89,6 +89,6 @@ def known_first(centres: Centres, rows: Rows, labels: Labels, prior: Prior) -> C
     """For each known class the cluster that holds most of its labeled items, no two alike; then the other clusters."""
     labeled = labels >= 0
     table = np.zeros((prior.known, len(centres)), np.int64)
-    np.add.at(table, (labels[labeled], squared_distances(rows[labeled], centres).argmin(1)), 1)
+    np.add.at(table, (labels[labeled], nearest(rows[labeled], centres)[0]), 1)
     first = pair_off(table)[1].tolist()
     return centres[[*first, *(number for number in range(len(centres)) if number not in first)]]

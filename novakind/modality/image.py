@@ -209,7 +209,8 @@ rows = np.stack([np.asarray(picture).transpose(2, 0, 1) for picture in square])"
         picture, size = open_rgb(path, max(512, self.size), self.megapixels), (self.size, self.size)
         if picture.size != size:
             picture = ImageOps.fit(picture, size, Pillow.Resampling.BILINEAR)
-        return [("", np.ascontiguousarray(np.asarray(picture, dtype=np.uint8).transpose(2, 0, 1)))]
+        lines = picture.tobytes("raw", "RGB;L")  # of each line the red tones, the green and the blue
+        return [("", np.frombuffer(lines, np.uint8).reshape(self.size, 3, self.size).transpose(1, 0, 2))]
 
     def reading(self) -> ImageReading:
         return ImageReading()

@@ -20,6 +20,8 @@ FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # others may sta
 MEGAPIXELS = 100
 LARGE = 2**24  # pixels from which a picture is made smaller before anything else is done with it
 BYTES = {"1": 1, "L": 1, "P": 1, "LA": 4, "I;16": 2}  # of a pixel as Pillow keeps it; 4 in all other modes
+# where Pillow finds out how a picture is turned, beside the tags of TIFF; to look takes long where pictures are small
+TURNED = {"exif", "Raw profile type exif", "XML:com.adobe.xmp", "xmp"}
 # Pillow takes memory in blocks of 16 MB, which the C library keeps for the thread that freed them: six threads that had
 # read one huge picture each held 2 GB. Larger ones go back to the system at once.
 BLOCK = 2**26
@@ -56,7 +58,9 @@ def open_rgb(path: Path, side: int = 512, megapixels: int = MEGAPIXELS) -> Pillo
                     found: Pillow.Image | None = None
                     try:
                         picture = lessened(file, side)
-                        ImageOps.exif_transpose(picture, in_place=True)
+                        picture.load()
+                        if TURNED & picture.info.keys() or picture.format == "TIFF":
+                            ImageOps.exif_transpose(picture, in_place=True)
                         found = as_rgb(picture)
                         return found
                     finally:

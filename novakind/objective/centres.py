@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 ROUNDS = 50  # of moving centres to the items that are nearest to them
+BLOCK = 2**23  # distances at a time: those of all items would be gigabytes
 HELD = 0.5  # so far a centre of a known class is held at the mean of its labeled items: else a novel one draws it away
 
 Rows = Float[np.ndarray, "items dim"]
@@ -20,8 +21,8 @@ def settled(rows: Rows, labels: Labels, ways: list[Centres]) -> Centres:
     for centres in ways:
         distance = np.inf
         for _ in range(ROUNDS):
-            squares = squared_distances(rows, centres)
-            distance, members = float(squares[free].min(1).sum()), np.where(free, squares.argmin(1), labels)
+            places, squares = nearest(rows, centres)
+            distance, members = float(squares[free].sum()), np.where(free, places, labels)
             moved = means_of(rows, members, centres)
             moved[:known] = HELD * held + (1 - HELD) * moved[:known]
             if np.abs(moved - centres).max() < 1e-5:
@@ -44,6 +45,17 @@ def means_of(rows: Rows, members: Labels, centres: Centres) -> Centres:
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])[filled]
     moved[filled] = np.add.reduceat(rows[order], starts, axis=0) / sizes[filled, None]
     return moved
+
+
+def nearest(rows: Rows, centres: Centres) -> tuple[Labels, Float[np.ndarray, " items"]]:
+    """The nearest centre of each row, and the square of its distance."""
+    places, squares = np.empty(len(rows), np.int64), np.empty(len(rows), np.result_type(rows, centres))
+    step = max(1, BLOCK // max(1, len(centres)))
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        found = squared_distances(rows[part], centres)
+        places[part], squares[part] = found.argmin(1), found.min(1)
+    return places, squares
 
 
 def squared_distances(rows: Rows, centres: Centres) -> Float[np.ndarray, "items classes"]:

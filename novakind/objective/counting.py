@@ -19,7 +19,8 @@ BELIEF = 4.0  # in counts of held-out classes
 CAUTION = 2.5  # the odds of joins are not independent: so much less do they say
 RARE = 0.01  # a count that is held for as good as impossible may yet be right
 SHARPNESS = 0.05  # of silhouettes: so much more is e times as likely
-SEEN = 600  # items whose silhouette is looked at
+SEEN, EACH, LIMIT = 600, 8, 2000  # items whose silhouette is looked at, for each class where they are many, and at most
+WAYS = 100  # numbers of classes for which it is; of more items fewer, and what is between them lies between
 HARDLY = 1e-4  # so small a chance is none
 
 Rows = Float[np.ndarray, "items dim"]
@@ -56,15 +57,18 @@ def weighed(rows: Rows, joins: Joins, belief: Float[np.ndarray, " shifts"], limi
     numbers = np.clip(np.arange(1, len(chance) + 1), *limits)
     found = {int(one): float(chance[numbers == one].sum()) for one in np.unique(numbers)}
     found = {number: share for number, share in found.items() if share > HARDLY}
-    apart = silhouettes(rows, [cut(joins, number) for number in found])
+    seen = min(max(SEEN, EACH * quantile(found, 0.5)), LIMIT)
+    numbers = np.array(list(found))
+    some = numbers[:: max(1, len(numbers) * seen // (SEEN * WAYS))]
+    apart = np.interp(numbers, some, silhouettes(rows, [cut(joins, number) for number in some.tolist()], seen))
     heard = np.exp((apart - apart.max()) / SHARPNESS) * list(found.values())
     found = dict(zip(found, (heard / heard.sum()).tolist(), strict=True))
     return {number: share for number, share in found.items() if share > HARDLY}
 
 
-def silhouettes(rows: Rows, ways: Sequence[Groups]) -> Float[np.ndarray, " ways"]:
+def silhouettes(rows: Rows, ways: Sequence[Groups], seen: int = SEEN) -> Float[np.ndarray, " ways"]:
     """How far apart the groups of each way lie by angle, from -1 to 1 (Rousseeuw, 1987); 0 for a single group."""
-    step = max(1, -(-len(rows) // SEEN))
+    step = max(1, -(-len(rows) // seen))
     rows = rows[::step] / np.maximum(np.linalg.norm(rows[::step], axis=1, keepdims=True), 1e-12)
     far = np.sqrt(np.maximum(2 - 2 * rows @ rows.T, 0))
     return np.array([silhouette(far, groups[::step]) for groups in ways])

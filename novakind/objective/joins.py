@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 
 from novakind.objective.space import finest
 
-EACH, MANY = 8, 400  # items of a small group, on average, and small groups at most
+EACH, MANY = 8, 1000  # items of a small group, on average, and small groups at most
 PART, FEWEST, MOST = 20, 5, 40  # neighbours: one in so many items, as with fewer, larger classes fall into pieces
 # odds that two groups are one class: by the links that cross, by the size of the smaller one, by that of both; fitted
 # to joins of many data
@@ -35,17 +35,20 @@ class Joins(NamedTuple):
     """Log-odds that the two are one class."""
 
 
-def join(rows: Rows, usual: float) -> Joins:
-    """From small groups to one; a known class has about `usual` items."""
+def join(rows: Rows, usual: float, known: int = 0) -> Joins:
+    """From small groups to one; a known class, of which there are so many, has about `usual` items."""
     groups = finest(rows, max(1, min(len(rows) // EACH, MANY)))
-    links, sizes = between(rows, groups), np.bincount(groups).astype(np.float64)
+    most = min(MOST, usual) if known > PART else MOST  # where classes are many, one in twenty items is more than one
+    links, sizes = between(rows, groups, int(most)), np.bincount(groups).astype(np.float64)
     count = len(sizes)
     names, alive, one_class = np.arange(count), np.ones(count, dtype=bool), np.full((count, count), -np.inf)
     for first in range(count):
         one_class[first] = odds(links, sizes, first, usual)
     pairs, found = np.zeros((count - 1, 2), np.int64), np.zeros(count - 1)
+    partner = one_class.argmax(1)
     for number in range(count - 1):
-        first, second = sorted(divmod(int(one_class.argmax()), count))
+        best = int(one_class[np.arange(count), partner].argmax())
+        first, second = sorted((best, int(partner[best])))
         pairs[number], found[number] = (names[first], names[second]), one_class[first, second]
         links[first] += links[second]
         links[:, first] += links[:, second]
@@ -54,6 +57,9 @@ def join(rows: Rows, usual: float) -> Joins:
         one_class[second], one_class[:, second] = -np.inf, -np.inf
         row = np.where(alive, odds(links, sizes, first, usual), -np.inf)
         one_class[first], one_class[:, first] = row, row
+        stale = (partner == first) | (partner == second) | (row >= one_class[np.arange(count), partner])
+        stale[[first, second]] = True
+        partner[stale] = one_class[stale].argmax(1)
     return Joins(groups, pairs, found)
 
 
@@ -71,17 +77,17 @@ def roots(joins: Joins, number: int) -> Int[np.ndarray, " groups"]:
     return into[:count]
 
 
-def between(rows: Rows, groups: Groups) -> Float[np.ndarray, "groups groups"]:
+def between(rows: Rows, groups: Groups, most: int = MOST) -> Float[np.ndarray, "groups groups"]:
     """The links between every two groups; within one each counts twice."""
-    nearest, count = neighbours(rows), int(groups.max()) + 1
+    nearest, count = neighbours(rows, most), int(groups.max()) + 1
     links = np.zeros((count, count))
     np.add.at(links, (np.repeat(groups, nearest.shape[1]), groups[nearest.ravel()]), 1)
     return links + links.T
 
 
-def neighbours(rows: Rows) -> Int[np.ndarray, "items count"]:
-    """The places of the nearest others: one in twenty of all."""
-    count = min(max(FEWEST, min(len(rows) // PART, MOST)), max(1, len(rows) // 4), len(rows) - 1)
+def neighbours(rows: Rows, most: int = MOST) -> Int[np.ndarray, "items count"]:
+    """The places of the nearest others: one in twenty of all, but no more than `most`."""
+    count = min(max(FEWEST, min(len(rows) // PART, most)), max(1, len(rows) // 4), len(rows) - 1)
     squares = (rows**2).sum(1)
     found = np.empty((len(rows), count), dtype=np.int64)
     for start in range(0, len(rows), 1000):

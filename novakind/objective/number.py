@@ -23,7 +23,10 @@ from novakind.objective.space import principal, whiten
 from novakind.objective.tree import Merge, merge_tree
 
 MOST = 3000  # items of each kind are looked at: all pairs of them are compared
+EACH, LIMIT = 16, 8000  # but so many for each known class, where there are hundreds of them, and never more than that
 PROBES = 8
+MISCOUNTED = 0.5  # the logarithm of a factor: probes that are so far off say nothing
+HUNDRED, SPIED = 100, 8  # so many classes are many, and so few labeled items of each, in a sample, tell of no others
 FEW, HARDLY = 30, 10  # items of novel classes: below, a number is no more than a guess, and the least that may be
 INTERVAL = (0.06, 0.94)
 # which items are known is asked twice: with many new categories at first, then with some more than are counted; with
@@ -67,6 +70,8 @@ class Estimate:
     """Items of the clusters that the tree begins with."""
     doubt: str = ""
     """Why the number cannot be known."""
+    untold: bool = False
+    """Whether nothing can be said of known classes among the unlabeled items, so that they are taken to hold none."""
     rows: Labels | None = field(default=None, compare=False)
     """Of the rows that were given, those that the tree is made of."""
     leaves: Labels | None = field(default=None, compare=False)
@@ -91,49 +96,54 @@ def estimate(
     known, and `share` how many of them are, if that is known too.
     """
     rng = np.random.default_rng([seed, 5])
-    some = np.sort(np.concatenate([sample(np.flatnonzero(labels >= 0), rng), sample(np.flatnonzero(labels < 0), rng)]))
+    most = min(max(MOST, EACH * len(np.unique(labels[labels >= 0]))), LIMIT)
+    some = np.sort(np.concatenate([sample(np.flatnonzero(kind), most, rng) for kind in (labels >= 0, labels < 0)]))
     rows, labels = principal(rows(some) if callable(rows) else rows[some]), compact(labels[some])
     space, free, usual = whiten(rows, labels), np.flatnonzero(labels < 0), usual_size(labels)
-    probes = [probe(rows, labels, rng) for _ in range(PROBES)] if labels.max(initial=-1) >= 1 else []
+    known = int(labels.max(initial=-1)) + 1
+    probes = [probe(rows, labels, rng) for _ in range(PROBES)] if known > 1 else []
     belief = believed([(one.hidden, one.joins) for one in probes])
+    checked = tuple(one.counted(belief) for one in probes)
+    untold = mixed is None and not share and blind(known, usual, checked)
+    mixed = False if untold else mixed
     inside, right = np.zeros(len(free), dtype=bool), 1.0
-    if labels.max(initial=-1) >= 0 and len(free):
-        guess = max(FINE, likely(space[free], usual, belief))
+    if known and len(free):
+        guess = max(FINE, likely(space[free], usual, known, belief))
         for _ in range(LOOKS):
             spies = send(rows, labels, guess, rng)
             inside, right = known_ones(spies, mixed, share), spies.right
-            guess = math.ceil(MORE * likely(space[free[~inside]], usual, belief))
+            guess = math.ceil(MORE * likely(space[free[~inside]], usual, known, belief))
     novel = free[~inside] if (~inside).sum() > 1 else free
     if inside.any() and (~inside).sum() < HARDLY:
         limits = (limits[0], limits[0])
-    joins = join(space[novel], usual)
+    joins = join(space[novel], usual, known)
     chances = weighed(space[novel], joins, belief, limits)
     number, low, high = (quantile(chances, level) for level in (0.5, *INTERVAL))
-    checked = tuple(one.counted(belief) for one in probes)
     off = math.exp(float(np.mean([one.wrong for one in checked]))) if checked else 1.0
     low, high = (int(np.clip(end, *limits)) for end in (min(low, (number + 0.5) // off), max(high, number * off)))
     tree = merge_tree(joins, max(number, min(2 * high, LEAVES)))
     shares = np.sort(np.bincount(cut(joins, number)))[::-1] / len(novel)
-    known = share or float(inside.mean()) if len(free) else 0.0
+    inner = share or float(inside.mean()) if len(free) else 0.0
     return Estimate(
         number,
         low,
         high,
-        round(min(known, 0.95), 4),
+        round(min(inner, 0.95), 4),
         tuple(round(float(one), 4) for one in shares),
         chances,
         checked,
         tree.merges,
         tree.sizes,
         doubts(len(novel), low, high, checked, right),
+        untold,
         some[novel],
         tree.leaves,
     )
 
 
-def likely(rows: Rows, usual: float, belief: Float[np.ndarray, " shifts"]) -> int:
+def likely(rows: Rows, usual: float, known: int, belief: Float[np.ndarray, " shifts"]) -> int:
     """The number of classes among these items."""
-    return quantile(weighed(rows, join(rows, usual), belief, (1, MOST)), 0.5) if len(rows) > 1 else 1
+    return quantile(weighed(rows, join(rows, usual, known), belief, (1, MOST)), 0.5) if len(rows) > 1 else 1
 
 
 class Hidden(NamedTuple):
@@ -155,7 +165,7 @@ def probe(rows: Rows, labels: Labels, rng: np.random.Generator) -> Hidden:
     left[order[hidden:]] = np.arange(known - hidden)
     seen = np.where(labels >= 0, left[np.maximum(labels, 0)], -1)
     items = whiten(rows, seen)[(labels >= 0) & (seen < 0)]
-    return Hidden(hidden, items, join(items, usual_size(labels)))
+    return Hidden(hidden, items, join(items, usual_size(labels), known))
 
 
 def usual_size(labels: Labels) -> float:
@@ -163,13 +173,23 @@ def usual_size(labels: Labels) -> float:
     return float(np.median(np.bincount(labels[labels >= 0]))) if (labels >= 0).any() else FEW
 
 
-def sample(items: Labels, rng: np.random.Generator) -> Int[np.ndarray, " some"]:
-    return items if len(items) <= MOST else rng.choice(items, MOST, replace=False)
+def sample(items: Labels, most: int, rng: np.random.Generator) -> Int[np.ndarray, " some"]:
+    return items if len(items) <= most else rng.choice(items, most, replace=False)
 
 
 def compact(labels: Labels) -> Labels:
     """Classes numbered without gaps: a sample may lack one."""
     return np.unique(np.where(labels < 0, -1, labels), return_inverse=True)[1] - int((labels < 0).any())
+
+
+def blind(known: int, usual: float, probes: tuple[Probe, ...]) -> bool:
+    """Whether of so many classes too little is seen: where clusters are not counted rightly, novel items lean to known
+    classes."""
+    return known >= HUNDRED and (usual < SPIED or miscounted(probes))
+
+
+def miscounted(probes: tuple[Probe, ...]) -> bool:
+    return float(np.mean([one.wrong for one in probes])) > MISCOUNTED
 
 
 def doubts(items: int, low: int, high: int, probes: tuple[Probe, ...], right: float) -> str:
@@ -180,7 +200,7 @@ def doubts(items: int, low: int, high: int, probes: tuple[Probe, ...], right: fl
         return "with fewer than two known classes nothing shows how fine classes are"
     if right < 0.5:
         return "even the known classes hardly lie apart"
-    if np.mean([one.wrong for one in probes]) > 0.5:
+    if miscounted(probes):
         return "the same way of counting does not find known classes that are hidden"
     if high > 1.6 * low + 2:
         return f"anything from {low} to {high} fits as well"

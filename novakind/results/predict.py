@@ -21,6 +21,7 @@ from novakind.objective.batch import processes
 from novakind.results.export import keep_files, write_out
 from novakind.results.growing import HEADER, Growing, check_parquet, join, totals
 from novakind.results.rows import fitting_rows
+from novakind.rows import stacked
 from novakind.runs.folder import Run
 from novakind.training.distributed import agreed, is_first, rank
 
@@ -141,7 +142,7 @@ def read_piece(reads: Modality, piece: Rows | Files) -> Read:
                 names.append(name + suffix)
         except UnreadableError as error:
             skipped.append((name, str(error)))
-    return Read(names, np.stack(rows) if rows else None, skipped)
+    return Read(names, stacked(rows, reads.shape, reads.dtype) if rows else None, skipped)
 
 
 def pieces(given: list[Path], model: Model) -> Iterator[Rows | Files]:

@@ -124,7 +124,12 @@ def told(found: Estimate, number: bool, share: bool, known: int) -> list[str]:
         if found.probes:
             counts = ", ".join(f"{one.counted} for {one.hidden}" for one in found.probes[:4])
             lines.append(f"hidden for a test, some of the {known} known classes were counted in the same way: {counts}")
-    if share:
+    if share and found.untold:
+        lines.append(
+            f"whether unlabeled items are of the {known} known classes cannot be told from so few of each: they are "
+            "taken to be of new ones; --mixed yes says otherwise"
+        )
+    elif share:
         some = f"about {found.known_share:.0%} of the unlabeled items seem to be of known classes"
         lines.append(some if found.known_share else "none of the unlabeled items seem to be of known classes")
     return lines

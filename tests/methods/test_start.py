@@ -9,9 +9,11 @@ from sklearn.datasets import make_blobs
 
 from novakind.methods.metric import leading_axes, unit
 from novakind.methods.protocol import Embedded
-from novakind.methods.start import find_classes, known_first, place, squared_distances
+from novakind.methods.start import find_classes, known_first, place
 from novakind.modality.features import Features
 from novakind.model import Card, Model, predict
+from novakind.objective import centres as centres_
+from novakind.objective.centres import nearest, squared_distances
 from novakind.objective.metrics import scores
 from novakind.objective.prior import Prior
 
@@ -140,3 +142,13 @@ def test_clusters_take_the_numbers_of_the_classes_that_they_hold():
     centres = np.eye(4, dtype=np.float32)
     rows, labels = centres[[3, 3, 1, 0, 2]], np.array([0, 0, 1, -1, -1])
     np.testing.assert_array_equal(known_first(centres, rows, labels, Prior.uniform(2, 2)), centres[[3, 1, 0, 2]])
+
+
+def test_the_nearest_centre_is_the_same_in_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows, centres = rng.normal(size=(103, 5)), rng.normal(size=(4, 5))
+    whole = nearest(rows, centres)
+    monkeypatch.setattr(centres_, "BLOCK", 40)
+    for found, expected in zip(nearest(rows, centres), whole, strict=True):
+        np.testing.assert_allclose(found, expected)
+    np.testing.assert_array_equal(whole[0], squared_distances(rows, centres).argmin(1))
