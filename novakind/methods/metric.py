@@ -34,6 +34,7 @@ class Metric(NamedTuple):
 
     mean: Float[np.ndarray, " numbers"]
     axes: Float[np.ndarray, "axes numbers"]
+    learnt: bool = True
 
     def __call__(self, rows: Rows) -> Float[np.ndarray, "items axes"]:
         return (rows - self.mean) @ self.axes.T
@@ -44,7 +45,7 @@ def learn_metric(rows: Rows, labels: Labels, dim: int, seed: int, novel: int) ->
 
     `novel` is how many classes the unlabeled items have beside known ones.
     """
-    plain = Metric(np.zeros(rows.shape[1], np.float32), leading_axes(rows, dim))
+    plain = Metric(np.zeros(rows.shape[1], np.float32), leading_axes(rows, dim), False)
     seen = leading_axes(rows, min(WIDEST, rows.shape[1]))
     inner = rows @ seen.T
     found = within_known(inner, labels, dim)

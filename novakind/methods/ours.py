@@ -50,14 +50,21 @@ class Siblings(nn.Module):
         self.register_buffer("loss", torch.zeros(1 + len(heads)))
 
 
-class Shares(nn.Module):
-    """How unlabeled items spread over all classes, where the clusters at the start tell it; kept by checkpoints."""
+class Began(nn.Module):
+    """Where training began, how unlabeled items spread over the clusters there, and how far it may go from there; kept
+    by checkpoints."""
 
     mean: Tensor
+    weight: Tensor
+    bias: Tensor
+    far: Tensor
 
-    def __init__(self, mean: Tensor) -> None:
+    def __init__(self, mean: Tensor, embed: nn.Linear) -> None:
         super().__init__()
         self.register_buffer("mean", mean)
+        self.register_buffer("weight", embed.weight.detach().clone())
+        self.register_buffer("bias", embed.bias.detach().clone())
+        self.register_buffer("far", torch.ones(()))
 
 
 class Ours(Method):
@@ -84,8 +91,8 @@ class Ours(Method):
 
     def begin(self, model: Model, stage: Stage) -> None:
         self.mean = self.mean.to(model.device)
-        if self.follows and "shares" not in model.extra:
-            model.extra["shares"] = Shares(self.prior.mean()).to(model.device)
+        if self.clustered and "began" not in model.extra:
+            model.extra["began"] = Began(self.prior.mean(), model.embed).to(model.device)
         if self.finer:
             model.head = new_finer(model.card, self.config, self.prior).to(model.device)
         if self.heads > 1:
@@ -95,15 +102,28 @@ class Ours(Method):
         self, model: Model, stage: Stage, epoch: int, history: list[dict], embed: Callable[..., Embedded]
     ) -> None:
         if epoch == 0 and self.clustered:
-            found = (place_again if stage.name == "again" else place)(model, embed, self.prior, self.seed)
-            if self.follows:
-                shares_of(model).mean.copy_(found)
+            self.start(model, stage, embed)
         if self.follows:
-            self.mean = shares_of(model).mean
+            self.mean = began_of(model).mean
         if self.objective.weighting == "adaptive":
             self.adapted = dynamic_weights(history)
         if "siblings" in model.extra:
             siblings_of(model).loss.zero_()
+
+    @torch.no_grad()
+    def start(self, model: Model, stage: Stage, embed: Callable[..., Embedded]) -> None:
+        """Set embedding and prototypes by clusters; where the first ones cannot be bettered, they stay."""
+        began = began_of(model)
+        if stage.name == "again" and not began.far:
+            return
+        if stage.name == "again":
+            mean = place_again(model, embed, self.prior, self.seed)
+        else:
+            mean, far = place(model, embed, self.prior, self.seed)
+            alone = not any(weight.requires_grad for weight in model.encoder.parameters())
+            began.far.fill_(far if alone else 1.0)  # where the encoder learns too, the embedding follows it
+        for kept, now in zip((began.mean, began.weight, began.bias), (mean, *model.embed.parameters()), strict=True):
+            kept.copy_(now)
 
     def loss(self, model: Model, batch: Batch) -> dict[str, Tensor]:
         if "siblings" not in model.extra:
@@ -183,12 +203,19 @@ class Ours(Method):
     def adopt(self, average: Model, model: Model) -> None:
         if "siblings" in model.extra:
             siblings_of(average).loss.copy_(siblings_of(model).loss)
+        if self.clustered:
+            began_of(average).load_state_dict(began_of(model).state_dict())
 
+    @torch.no_grad()
     def finish(self, model: Model, embed: Callable[..., Embedded]) -> None:
         if "siblings" in model.extra and (best := int(siblings_of(model).loss.argmin())):
             chosen = siblings_of(model).heads[best - 1]
             model.embed.load_state_dict(chosen[0].state_dict())
             model.head.load_state_dict(chosen[1].state_dict())
+        elif self.clustered:
+            began = began_of(model)
+            model.embed.weight.copy_(began.weight.lerp(model.embed.weight, began.far))
+            model.embed.bias.copy_(began.bias.lerp(model.embed.bias, began.far))
         if self.finer:
             settle(model)
 
@@ -200,10 +227,10 @@ class Ours(Method):
         return nn.Sequential(nn.Linear(model.embed.in_features, card.dim), head)
 
 
-def shares_of(model: Model) -> Shares:
-    shares = model.extra["shares"]
-    assert isinstance(shares, Shares)
-    return shares
+def began_of(model: Model) -> Began:
+    began = model.extra["began"]
+    assert isinstance(began, Began)
+    return began
 
 
 def siblings_of(model: Model) -> Siblings:

@@ -14,14 +14,13 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import normalize
 
 from novakind.methods.clusters import kmeans
 from novakind.methods.kmeans import raw_rows
 from novakind.methods.metric import learn_metric
 from novakind.methods.protocol import Embedded
 from novakind.model import Model
-from novakind.objective.centres import Centres, labeled_means, nearest, settled, unit
+from novakind.objective.centres import Centres, labeled_means, nearest, settled, squared_distances, unit
 from novakind.objective.heads import PrototypeHead
 from novakind.objective.metrics import pair_off
 from novakind.objective.prior import Prior
@@ -29,6 +28,10 @@ from novakind.objective.ward import ward
 
 LEAST = 0.1  # of the mean size of a category: so large is each taken to be
 MOST = 100_000  # items by which it is decided: more would take longer and say the same
+ROUND, SOME = 0.05, 3000  # so many more of the labeled items, of some, are told by means than by neighbours
+HALF = (
+    2  # labeled items for each number of the embedding: with so few, training fits them too closely by half of its way
+)
 QUICK = 3_000_000  # items times clusters: beyond, k-means has one start
 
 Rows = Float[np.ndarray, "items dim"]
@@ -36,14 +39,37 @@ Labels = Int[np.ndarray, " items"]
 
 
 @torch.no_grad()
-def place(model: Model, embed: Callable[..., Embedded], prior: Prior, seed: int) -> Float[Tensor, " classes"]:
-    """Set embedding and prototypes by the training items as the encoder sees them; the shares of the clusters."""
+def place(
+    model: Model, embed: Callable[..., Embedded], prior: Prior, seed: int
+) -> tuple[Float[Tensor, " classes"], float]:
+    """Set embedding and prototypes by the training items as the encoder sees them; the shares of the clusters, and how
+    far training may move the embedding from here."""
     rows, labels = raw_rows(model, embed, MOST)
     metric = learn_metric(rows, labels, model.card.dim, seed, len(prior.novel))
     wide = len(metric.axes)
     model.embed.weight.zero_()[:wide] = torch.from_numpy(metric.axes)
     model.embed.bias.zero_()[:wide] = torch.from_numpy(-metric.axes @ metric.mean)
-    return set_prototypes(model, predicted(model, rows), labels, prior, seed)
+    shares = set_prototypes(model, predicted(model, rows), labels, prior, seed)
+    if not metric.learnt and round_clouds(rows, labels, seed):
+        return shares, 0.0
+    labeled = int((labels >= 0).sum())
+    return shares, labeled / (labeled + HALF * wide)
+
+
+def round_clouds(rows: Rows, labels: Labels, seed: int) -> bool:
+    """Whether the means of the known classes tell their items apart by far better than an item's neighbour does: then
+    items are spread around means without any other order, and clusters have found all that there is."""
+    some = np.random.default_rng([seed, 13]).permutation(np.flatnonzero(labels >= 0))[:SOME]
+    some = some[np.bincount(labels[some])[labels[some]] > 1]
+    rows, (_, labels, sizes) = unit(rows[some]), np.unique(labels[some], return_inverse=True, return_counts=True)
+    if not len(rows):
+        return False
+    squares = squared_distances(rows, labeled_means(rows, labels))
+    squares[np.arange(len(rows)), labels] *= (sizes / (sizes - 1))[labels] ** 2  # so much farther without itself
+    near = rows @ rows.T
+    np.fill_diagonal(near, -np.inf)
+    by_mean, by_neighbour = squares.argmin(1) == labels, labels[near.argmax(1)] == labels
+    return bool(by_mean.mean() - by_neighbour.mean() > ROUND)
 
 
 def place_again(model: Model, embed: Callable[..., Embedded], prior: Prior, seed: int) -> Float[Tensor, " classes"]:
@@ -62,7 +88,7 @@ def set_prototypes(model: Model, rows: Rows, labels: Labels, prior: Prior, seed:
     assert isinstance(model.head, PrototypeHead)
     rows = unit(rows)
     centres = find_classes(rows, labels, prior, seed)
-    model.head.prototypes.copy_(normalize(torch.from_numpy(centres.astype(np.float32)), dim=1))
+    model.head.prototypes.copy_(torch.from_numpy(centres.astype(np.float32)))
     first = 0 if prior.mixed else prior.known
     places = first + nearest(rows[labels < 0], centres[first:])[0]
     sizes = np.bincount(places, minlength=prior.classes)

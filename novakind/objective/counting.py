@@ -89,6 +89,11 @@ def silhouette(far: Float[np.ndarray, "items items"], groups: Groups) -> float:
     return float(np.where(sizes[groups] > 1, apart, 0).mean())
 
 
+def expected(chances: Chances) -> int:
+    """The mean of the numbers that may be right: of skewed chances the median is too low."""
+    return round(sum(number * chance for number, chance in chances.items()) / sum(chances.values()))
+
+
 def quantile(chances: Chances, level: float) -> int:
     total = 0.0
     for number, chance in chances.items():

@@ -27,6 +27,9 @@ class PrototypeHead(nn.Module):
 
     Equal to the posterior of K von Mises-Fisher distributions with concentration 1 / tau and equal weights. In
     `dim` >> K dimensions random directions are nearly orthogonal. The prototypes are a buffer: no optimiser moves them.
+
+    Prototypes may be centres of items of length 1, which are shorter. Then the nearest one is the most probable, as in
+    k-means, and `tau` counts in their mean length, so that answers are as sure as with directions.
     """
 
     prototypes: Tensor
@@ -37,8 +40,9 @@ class PrototypeHead(nn.Module):
         self.register_buffer("prototypes", F.normalize(torch.randn(classes, dim), dim=1))
 
     def forward(self, embedding: Embedding) -> LogProbs:
-        cosine = F.normalize(embedding, dim=1) @ self.prototypes.T
-        return torch.log_softmax(cosine / self.tau, 1)
+        lengths = self.prototypes.norm(dim=1)
+        near = F.normalize(embedding, dim=1) @ self.prototypes.T - lengths.square() / 2
+        return torch.log_softmax(near / (self.tau * lengths.mean()), 1)
 
 
 class CosineHead(nn.Module):

@@ -2,7 +2,7 @@
 
 Small groups of items join until all are one; each join has odds that its two sides are one class (see `joins`). Several
 times some known classes are hidden and counted in the same way: what counts those rightly is believed (see `counting`).
-The answer is a distribution over numbers: its median, and an interval that is no narrower than those are miscounted.
+The answer is a distribution over numbers: its mean, and an interval that is no narrower than those are miscounted.
 Unlabeled items that seem to be of known classes (see `mixed`) are left out of the count.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from novakind.objective.counting import believed, quantile, weighed
+from novakind.objective.counting import believed, expected, quantile, weighed
 from novakind.objective.joins import Joins, cut, join
 from novakind.objective.mixed import known_ones, send
 from novakind.objective.space import principal, whiten
@@ -118,7 +118,7 @@ def estimate(
         limits = (limits[0], limits[0])
     joins = join(space[novel], usual, known)
     chances = weighed(space[novel], joins, belief, limits)
-    number, low, high = (quantile(chances, level) for level in (0.5, *INTERVAL))
+    number, low, high = expected(chances), *(quantile(chances, level) for level in INTERVAL)
     off = math.exp(float(np.mean([one.wrong for one in checked]))) if checked else 1.0
     low, high = (int(np.clip(end, *limits)) for end in (min(low, (number + 0.5) // off), max(high, number * off)))
     tree = merge_tree(joins, max(number, min(2 * high, LEAVES)))
@@ -143,7 +143,7 @@ def estimate(
 
 def likely(rows: Rows, usual: float, known: int, belief: Float[np.ndarray, " shifts"]) -> int:
     """The number of classes among these items."""
-    return quantile(weighed(rows, join(rows, usual, known), belief, (1, MOST)), 0.5) if len(rows) > 1 else 1
+    return expected(weighed(rows, join(rows, usual, known), belief, (1, MOST))) if len(rows) > 1 else 1
 
 
 class Hidden(NamedTuple):
@@ -154,7 +154,7 @@ class Hidden(NamedTuple):
     joins: Joins
 
     def counted(self, belief: Float[np.ndarray, " shifts"]) -> Probe:
-        return Probe(self.hidden, quantile(weighed(self.rows, self.joins, belief, (1, MOST)), 0.5))
+        return Probe(self.hidden, expected(weighed(self.rows, self.joins, belief, (1, MOST))))
 
 
 def probe(rows: Rows, labels: Labels, rng: np.random.Generator) -> Hidden:

@@ -41,6 +41,7 @@ def literal_linear(embedding: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 def test_prototype_head_is_equation_6_in_value_and_gradient(tau: float):
     torch.manual_seed(0)
     head = PrototypeHead(16, 6, tau).double()
+    head.prototypes.copy_(torch.nn.functional.normalize(head.prototypes, dim=1))  # of length 1 in float64 too
     embedding = torch.randn(9, 16, dtype=torch.float64, requires_grad=True)
     weights = torch.randn(9, 6, dtype=torch.float64)
     expected = literal_prototype(embedding, head.prototypes, tau).log()
@@ -79,6 +80,14 @@ def test_prototypes_are_fixed_unit_and_saved():
     assert torch.equal(head.prototypes, other.prototypes)
     torch.manual_seed(0)
     assert torch.equal(PrototypeHead(512, 20).prototypes, head.prototypes)  # the seed decides
+
+
+def test_of_centres_of_unlike_lengths_the_nearest_is_the_most_probable():
+    torch.manual_seed(0)
+    head = PrototypeHead(16, 6)
+    head.prototypes.mul_(torch.linspace(0.3, 0.9, 6)[:, None])
+    items = torch.nn.functional.normalize(torch.randn(50, 16), dim=1)
+    assert torch.equal(head(items).argmax(1), torch.cdist(items, head.prototypes).argmin(1))
 
 
 def test_prototypes_are_nearly_orthogonal_in_many_dimensions():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from novakind.objective.counting import silhouettes
+from novakind.objective.counting import expected, silhouettes
 from novakind.objective.joins import cut, join
 from novakind.objective.mixed import known_ones, send
 from novakind.objective.number import estimate
@@ -131,3 +131,8 @@ def test_too_few_labeled_items_send_no_spies():
     assert spies.share == 0.0
     assert not known_ones(spies).any()
     assert 0.2 < known_ones(spies, mixed=True).mean() < 0.4
+
+
+def test_the_number_is_the_mean_of_those_that_may_be_right():
+    assert expected({3: 0.6, 4: 0.1, 9: 0.3}) == 5
+    assert expected({2: 0.2}) == 2
