@@ -104,6 +104,28 @@ def run(row: Row, way: str, seed: int) -> dict[str, Any]:
     }
 
 
+def table(runs: dict[str, dict[str, Any]]) -> str:
+    """Means and deviations over seeds, a line for each row and way."""
+    lines = [
+        "# Shares unknown, where a network learns from scratch\n",
+        "`python -m experiments.from_scratch`\n",
+        "Accuracy of known classes and ACC of novel ones on test items in percent, task-agnostic; all unlabeled items",
+        "that were trained on, under one matching; total variation between the sizes of categories and true shares.",
+        "Mean ± standard deviation over n seeds, which choose the split too.\n",
+        "| data | told | known | novel | all, trained on | shares | n | CPU s |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, way in dict.fromkeys(tuple(key.split("; ")[:2]) for key in runs):
+        found = [run for key, run in runs.items() if key.startswith(f"{name}; {way}; ")]
+        test = [[100 * run["test"][f"{what}_acc/test/agnostic"] for run in found] for what in ("known", "novel")]
+        scores = [*test, [100 * run["train"]["all"] for run in found]]
+        shown = " | ".join(f"{np.mean(one):.1f} ± {np.std(one, ddof=len(one) > 1):.1f}" for one in scores)
+        far, seconds = (np.mean([run[what] for run in found]) for what in ("share_distance", "cpu_seconds"))
+        lines.append(f"| {name} | {way} | {shown} | {far:.2f} | {len(found)} | {seconds:.0f} |")
+    commits = ", ".join(sorted({run["commit"] for run in runs.values()}))
+    return "\n".join([*lines, f"\nCommits: {commits}. {next(iter(runs.values()))['machine']}.\n"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="rows whose name holds this")
@@ -125,6 +147,7 @@ def main() -> None:
                 record["runs"][key] = result | {"commit": commit(), "code": code_digest(), "machine": machine()}
                 asked.out.parent.mkdir(parents=True, exist_ok=True)
                 write_atomic(asked.out, json.dumps(record, indent=1, sort_keys=True).encode())
+                write_atomic(asked.out.with_suffix(".md"), table(record["runs"]).encode())
                 novel = 100 * result["test"].get("novel_acc/test/agnostic", float("nan"))
                 rest = {one: round(100 * value, 1) for one, value in result["train"].items()}
                 print(f"{key}: test novel {novel:.1f}, train {rest}, {result['cpu_seconds']} s", flush=True)
