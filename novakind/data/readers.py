@@ -103,7 +103,7 @@ def by_processes(
     def finished() -> Found:
         first = waiting.popleft()
         found: Any = first.result() if isinstance(first, Future) else work(first)
-        return found.found(room) if isinstance(found, Packed) else found
+        return found.found(room) if room and isinstance(found, Packed) else found
 
     try:
         for number, piece in enumerate(pieces):
