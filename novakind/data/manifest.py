@@ -126,6 +126,8 @@ def read_csv(path: Path) -> tuple[list[str], Rows]:
                 raise
             return columns, rows
     except (UnicodeDecodeError, csv.Error) as error:
+        if "unexpected end" in str(error):
+            raise UserError(f"{path} has a quote that is opened and never closed: close or remove it") from None
         raise UserError(f"{path} cannot be read as UTF-8 CSV ({error}): save it as CSV with UTF-8 encoding") from None
 
 
