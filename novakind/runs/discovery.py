@@ -66,7 +66,9 @@ class Discovery:
         run = Path(run)
         for name in ("predictions.csv", "embeddings.npz", "results.json"):
             if not os.path.lexists(run / name):
-                raise UserError(f"{run} has no {name}, as a finished run must: run the same command again to finish it")
+                raise UserError(
+                    f"{run} has no {name}, as a finished run must: run its novakind discover again to finish it"
+                )
         results = read_results(run)
         truth_classes = results.get("truth_classes")
         return Discovery(

@@ -23,7 +23,7 @@ from novakind.settings import BelowOne, Range
 from novakind.structure import misfit_table
 from novakind.toml import read_toml
 
-AGAIN = "run the same command again to write it anew"
+AGAIN = "run its novakind discover again to write it anew"
 FRESH = "give --fresh to the novakind discover that wrote it"
 RETRAIN = "delete it to train again from the start, the decoded files are kept"
 TEXT = 512 * MEGABYTE  # the largest table

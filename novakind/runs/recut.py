@@ -84,7 +84,7 @@ def tree_of(results: dict[str, Any]) -> list[Joint]:
         return joints_of(results)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise UserError(
-            "the merge tree in results.json is damaged: run the same command again to write it anew"
+            "the merge tree in results.json is damaged: run its novakind discover again to write it anew"
         ) from None
 
 

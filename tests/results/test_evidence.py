@@ -20,5 +20,5 @@ def test_the_evidence_of_the_number(tmp_path):
     shown = shown_of(write_run(tmp_path / "merged", merging={"tree": tree}))
     assert (shown["merges"], shown["leaves"], shown["probes"]) == ([[0, 2], [3, 1]], 3, [])
     assert shown_of(write_run(tmp_path / "given")) is None
-    with pytest.raises(UserError, match=r"the merge tree in results.json is damaged: run the same command again"):
+    with pytest.raises(UserError, match=r"the merge tree in results.json is damaged: run its novakind discover again"):
         shown_of(write_run(tmp_path / "damaged", merging={"tree": [[7, 8]]}))

@@ -81,7 +81,7 @@ def test_damaged_results_are_refused_and_written_again(folder, monkeypatch, caps
     whole = (folder / "run" / name).read_bytes()
     (folder / "run" / name).write_bytes(content)
     assert main(["export", "run", "--out", "out.csv"]) == 2
-    assert re.search("run.*(is damaged|has 0|has 1 ).*run the same command again", capsys.readouterr().err)
+    assert re.search("run.*(is damaged|has 0|has 1 ).*run its novakind discover again", capsys.readouterr().err)
     assert main(["discover", "shapes", "--out", "run", *WORDS]) == 0
     assert Discovery.load(folder / "run").paths
     if name == "predictions.csv":

@@ -72,7 +72,7 @@ RESULTS = {
 def test_results_that_were_changed_are_refused(run, capsys, damage):
     RESULTS[damage](run / "results.json")
     for verb in (["export", "run", "--out", "out.csv"], ["report", "run"]):
-        assert "run the same command again" in refused(capsys, *verb)
+        assert "run its novakind discover again" in refused(capsys, *verb)
     if damage != "a folder":
         assert main(WORDS) == 0  # the way out
 
@@ -118,7 +118,7 @@ def test_arrays_that_do_not_agree_are_refused(run, capsys):
     }
     for arrays in changed.values():
         np.savez(run / "embeddings.npz", **arrays)
-        assert "run the same command again" in refused(capsys, "export", "run", "--out", "out.csv")
+        assert "run its novakind discover again" in refused(capsys, "export", "run", "--out", "out.csv")
 
 
 SETTINGS = {
