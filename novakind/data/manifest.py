@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from novakind.data.parquet import CELL, check_room, opened_parquet
 from novakind.errors import UnreadableError, UserError
 from novakind.given import is_regular, opened, to_read
+from novakind.structure import is_whole
 
 LINES = {".jsonl", ".ndjson"}
 MANIFESTS = {".csv", ".parquet", *LINES}
@@ -232,11 +233,8 @@ def whole_signs(path: Path, where: str, value: Any) -> Any:
         }
     if isinstance(value, list):
         return [whole_signs(path, where, one) for one in value]
-    if isinstance(value, str):
-        try:
-            value.encode(errors="surrogateescape")
-        except UnicodeEncodeError:
-            raise UserError(f"{path} has half a sign, {value!a:.50}, in {where}: correct it") from None
+    if isinstance(value, str) and not is_whole(value):
+        raise UserError(f"{path} has half a sign, {value!a:.50}, in {where}: correct it")
     return value
 
 
