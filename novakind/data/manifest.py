@@ -19,6 +19,7 @@ from novakind.structure import is_whole
 LINES = {".jsonl", ".ndjson"}
 MANIFESTS = {".csv", ".parquet", *LINES}
 UNLABELED = "unlabeled"
+NEARLY = {UNLABELED, "unlabelled"}  # but for blanks and capitals
 HEADER = 2**20  # bytes of the longest header
 LABELED, CONFIRMED, SUGGESTED, IGNORED = "labeled", "confirmed", "suggested", "ignored"
 TEXT = "text"  # the column of texts
@@ -257,7 +258,7 @@ def as_text(value: Any) -> str:
 def check_unlabeled(path: Path, labels: Iterable[str]) -> None:
     """Refuse what is nearly the word for items without a label: as a class it would be learnt."""
     for label in dict.fromkeys(labels):
-        if label != UNLABELED and label.strip().casefold() == UNLABELED:
+        if label != UNLABELED and label.strip().casefold() in NEARLY:
             raise UserError(
                 f'{path} has "{label}" for a class, which is nearly "{UNLABELED}": call it {UNLABELED}, or if it is a '
                 "class, give it another name"
