@@ -28,6 +28,7 @@ from novakind.errors import UnreadableError
 from novakind.given import is_regular
 from novakind.modality import Modality
 from novakind.rows import Items, stacked
+from novakind.structure import is_whole
 
 FILES, BYTES = 64, 2**24  # of the files that are read together, at most
 STORE = "store"  # its name in a run folder
@@ -189,7 +190,7 @@ def _said(line: str) -> tuple[Stamp, Entry] | None:
     try:
         match json.loads(line):
             case [str(name), int(size), int(time), int(first), str() | list() as outcome]:
-                if first >= 0 and all(isinstance(each, str) for each in outcome):
+                if first >= 0 and all(isinstance(each, str) and is_whole(each) for each in (name, *outcome)):
                     return (name, size, time), Entry(first, outcome)
     except (ValueError, RecursionError):
         pass
