@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from novakind import __version__
 from novakind.data.collection import Collection, Labels
 from novakind.data.decided import Decisions
+from novakind.data.readers import give_back
 from novakind.data.split import Split
 from novakind.disk import write_atomic
 from novakind.model import Model, to_bytes
@@ -37,6 +38,7 @@ def finish(
     """Write model, predictions, embeddings and results into the run folder."""
     leaves = partial(leaves_of, model, split=split, estimate=estimate)
     found = write_answers(run.path / "embeddings.npz", collection, model, leaves)
+    give_back()  # the embeddings of all items
     splits = split.names(len(collection))
     scored = {name: np.array([place == name for place in splits]) for name in ("train", "val", "test")}
     results = {

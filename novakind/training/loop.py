@@ -16,6 +16,7 @@ from torch import nn
 
 from novakind.config import Config, Optim
 from novakind.data.collection import Collection
+from novakind.data.readers import give_back
 from novakind.data.sampler import Sampler
 from novakind.data.split import Split
 from novakind.errors import UserError
@@ -69,6 +70,7 @@ def fit(
     config = config if config.views else replace(config, views=collection.modality.Views())
     prior = Prior.parse(config.prior, len(collection.classes), config.novel, config.known_share)
     sampler = make_sampler(collection, split, config)
+    give_back()  # what looking for neighbours among a million vectors took, before the start takes as much
     distributed.check_shares(sampler)
     method = make_method(config, prior)
     distributed.check_method(method, config.method)
@@ -98,6 +100,8 @@ def fit(
             started = time.monotonic()
             torch.manual_seed(derive(config.seed, number, epoch))
             method.before_epoch(model.train(), stage, epoch, history, see)
+            if epoch == 0:
+                give_back()
             distributed.alike(model)
             if not distributed.is_first():
                 torch.manual_seed(derive(config.seed, number, epoch, distributed.rank()))  # other items, other views
@@ -125,6 +129,7 @@ def fit(
     held_out = int((collection.labels[split.val] >= 0).sum())
     doubt = distrust(scores, held_out, collection.modality.caution("doubt"))
     poor = unsettled(*confidences(kept, collection, split)) if stages[-1].unlabeled and history else None
+    give_back()
     return kept.eval(), [text for text in (warning, doubt, None if warning else poor) if text], history
 
 
