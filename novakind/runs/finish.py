@@ -13,7 +13,6 @@ from jaxtyping import Float, Int
 from novakind import __version__
 from novakind.data.collection import Collection, Labels
 from novakind.data.decided import Decisions
-from novakind.data.readers import give_back
 from novakind.data.split import Split
 from novakind.disk import write_atomic
 from novakind.model import Model, to_bytes
@@ -23,6 +22,7 @@ from novakind.objective.number import Estimate
 from novakind.runs.answers import Answers, write_answers
 from novakind.runs.folder import Run
 from novakind.runs.rounds import round_of
+from novakind.training.memory import let_go
 
 
 def finish(
@@ -38,7 +38,7 @@ def finish(
     """Write model, predictions, embeddings and results into the run folder."""
     leaves = partial(leaves_of, model, split=split, estimate=estimate)
     found = write_answers(run.path / "embeddings.npz", collection, model, leaves)
-    give_back()  # the embeddings of all items
+    let_go()
     splits = split.names(len(collection))
     scored = {name: np.array([place == name for place in splits]) for name in ("train", "val", "test")}
     results = {

@@ -16,7 +16,6 @@ from torch import nn
 
 from novakind.config import Config, Optim
 from novakind.data.collection import Collection
-from novakind.data.readers import give_back
 from novakind.data.sampler import Sampler
 from novakind.data.split import Split
 from novakind.errors import UserError
@@ -29,6 +28,7 @@ from novakind.training.ahead import ahead
 from novakind.training.average import decay_at, move_towards
 from novakind.training.batches import batches, steps, views_of
 from novakind.training.collapse import check_finite, distrust, unsettled
+from novakind.training.memory import let_go
 from novakind.training.optim import make_optimizer, set_lr
 from novakind.training.pace import affordable, cost, duration, operations
 from novakind.training.parts import in_parts
@@ -70,7 +70,7 @@ def fit(
     config = config if config.views else replace(config, views=collection.modality.Views())
     prior = Prior.parse(config.prior, len(collection.classes), config.novel, config.known_share)
     sampler = make_sampler(collection, split, config)
-    give_back()  # what looking for neighbours among a million vectors took, before the start takes as much
+    let_go()
     distributed.check_shares(sampler)
     method = make_method(config, prior)
     distributed.check_method(method, config.method)
@@ -101,7 +101,7 @@ def fit(
             torch.manual_seed(derive(config.seed, number, epoch))
             method.before_epoch(model.train(), stage, epoch, history, see)
             if epoch == 0:
-                give_back()
+                let_go()
             distributed.alike(model)
             if not distributed.is_first():
                 torch.manual_seed(derive(config.seed, number, epoch, distributed.rank()))  # other items, other views
@@ -129,7 +129,7 @@ def fit(
     held_out = int((collection.labels[split.val] >= 0).sum())
     doubt = distrust(scores, held_out, collection.modality.caution("doubt"))
     poor = unsettled(*confidences(kept, collection, split)) if stages[-1].unlabeled and history else None
-    give_back()
+    let_go()
     return kept.eval(), [text for text in (warning, doubt, None if warning else poor) if text], history
 
 
