@@ -70,6 +70,7 @@ function makeGrid(scroller, total) {
     turn += 1;
     const fast = way > scroller.clientHeight / 2;  // no picture is worth asking for
     const fresh = [];
+    let room = fast ? 0 : AT_A_TIME;
     for (let place = first; place < last; place += 1) {
       if (cells.has(place)) continue;
       const cell = spare.pop() ?? newCell(fresh);
@@ -79,7 +80,7 @@ function makeGrid(scroller, total) {
       cell.hidden = false;
       put(cell, place);
       mark(cell);
-      if (!fast) fillCell(cell);
+      if (room > 0 && fillCell(cell)) room -= 1;
     }
     sheet.append(...fresh);
     for (const cell of spare) cell.hidden = true;
