@@ -2,9 +2,10 @@
 
     NOVAKIND_DATA=... python -m experiments.from_scratch [--only digits] [--ways auto,uniform] [--seeds 5]
 
-Rows are data with shares imposed on the novel classes; ways are what a run is told: `uniform` (the paper's assumption),
-`given` (the true shares as a multiset), `ordered` (the true shares in the order of the outputs, as in the paper),
-`auto` (nothing), and rivals that learn shares. Each finished run is written at once, and the same command goes on.
+Rows are data with shares imposed on the novel classes, or with known ones among the unlabeled items; ways are what a
+run is told: `uniform` (the paper's assumption), `given` (the true shares as a multiset), `ordered` (the true shares in
+the order of the outputs, as in the paper), `auto` (nothing), `mixed given` and `mixed auto` (how many are known, or
+nothing of it), and rivals that learn shares. Each finished run is written at once, and the same command goes on.
 Scores are of the test items, task-agnostic, and of the unlabeled items trained on, under one matching.
 """
 
@@ -45,13 +46,21 @@ class Row(NamedTuple):
 
 
 DIGITS: dict[str, Any] = {"known": "5"}
+MIXED = {  # share of the unlabeled items that are known: known classes, and the share of them that is labeled
+    "none": ("5", 1.0),
+    "a tenth": ("5", 0.889),
+    "a third": ("5", 0.5),
+    "half": ("6", 0.333),
+}
 ROWS = {
     "digits, 1/2 and four of 1/8": Row("digits", DIGITS, "1/2,1/8,1/8,1/8,1/8", "glyphs"),
     "digits, .4 .3 .15 .1 .05": Row("digits", DIGITS, ".4,.3,.15,.1,.05", "glyphs"),
     "digits, even": Row("digits", DIGITS, "", "glyphs"),
-    "digits, a third of the unlabeled known": Row("digits", {**DIGITS, "labeled": 0.5}, "", "glyphs"),
     "mobiact, as recorded": Row("mobiact", {"known": "5", "epochs": 20}),
     "mobiact, balanced": Row("mobiact", {"known": "5", "epochs": 20, "balance": True}),
+} | {
+    f"digits with known ones, {name} of the unlabeled": Row("digits", {"known": known, "labeled": part}, "", "glyphs")
+    for name, (known, part) in MIXED.items()
 }
 WAYS: dict[str, dict[str, Any]] = {
     "uniform": {"prior": "uniform"},
@@ -62,7 +71,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "simgcd": {"method": "simgcd"},
     "k-means": {"method": "kmeans"},
     "mixed given": {"prior": "uniform", "known_share": "true"},
-    "mixed estimated": {"prior": "uniform", "mixed": "yes"},
+    "mixed auto": {"prior": "uniform", "mixed": "auto"},
 }
 
 
@@ -72,15 +81,17 @@ def run(row: Row, way: str, seed: int) -> dict[str, Any]:
     share = told.pop("known_share", None)
     if row.shares:
         told["impose"] = row.shares
-    if told.get("prior") == "true":
-        told["prior"] = row.shares or "uniform"
-    source, config = assemble(row.data, row.preset, told)
+    given = told.get("prior") == "true"
+    source, config = assemble(row.data, row.preset, told | ({"prior": "auto"} if given else {}))
     with tempfile.TemporaryDirectory() as store:
         collection, split = gather(source, Path(store), config.val, quiet)
     known = len(collection.classes)
     free = split.train[collection.labels[split.train] < 0]
     config = replace(config, novel=len(collection.truth_classes) - known, views=config.views or source.learnt.Views())
     rho = float((collection.truth[free] < known).mean())
+    sizes = np.bincount(collection.truth[free])[known:]
+    if given:
+        config = replace(config, prior=row.shares or ",".join(f"{size}/{sizes.sum()}" for size in sizes))
     if share:
         config = replace(config, known_share=rho)
     began = time.process_time()
@@ -89,7 +100,6 @@ def run(row: Row, way: str, seed: int) -> dict[str, Any]:
     seconds = time.process_time() - began
     logp, held = predict(model, collection.items[free])[1], predict(model, collection.items[split.test])[1]
     matched = metrics.one_matching(collection.truth[free], logp.argmax(1), known)
-    sizes = np.bincount(collection.truth[free])[known:]
     found = np.bincount(logp.argmax(1), minlength=len(model.card.categories))[known:]
     return {
         "test": metrics.scores(collection.truth[split.test], held, known, "test"),

@@ -2,23 +2,27 @@
 
 Groups of items join in an order, each join with odds that its two sides are one class (see `joins`). What counts as one
 class is a matter of taste, a shift of all odds; known classes that are held out as if novel, and counted in the same
-way, tell whose. And the groups of a number must lie apart: their silhouette is heard as well.
+way, tell whose, and how far items lie from the mean of their class. And the groups of a number must lie apart: their
+silhouette is heard as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from novakind.objective.joins import Groups, Joins, cut
+from novakind.objective.joins import Groups, Joins, cut, spreads
 
 SHIFTS, VARIES = np.arange(-6, 6.1, 0.25), 1.0  # of the odds, and how much they vary between data
 BELIEF = 4.0  # in counts of held-out classes
 CAUTION = 2.5  # the odds of joins are not independent: so much less do they say
 RARE = 0.01  # a count that is held for as good as impossible may yet be right
-SHARPNESS = 0.05  # of silhouettes: so much more is e times as likely
+SHARPNESS = 0.07  # of silhouettes: so much more is e times as likely
+WIDER = 4.0  # power of the ratio by which groups spread more than held-out classes do, or less: so much less plausible
+SEVERAL = 0.5  # power of the number before anything is seen: who looks for new classes seldom has but one
 SEEN, EACH, LIMIT = 600, 8, 2000  # items whose silhouette is looked at, for each class where they are many, and at most
 WAYS = 100  # numbers of classes for which it is; of more items fewer, and what is between them lies between
 HARDLY = 1e-4  # so small a chance is none
@@ -26,6 +30,24 @@ HARDLY = 1e-4  # so small a chance is none
 Rows = Float[np.ndarray, "items dim"]
 Chances = dict[int, float]
 Shifted = Float[np.ndarray, "shifts numbers"]
+
+
+class Belief(NamedTuple):
+    """What held-out classes say."""
+
+    shifts: Float[np.ndarray, " shifts"]
+    """How much each shift is believed."""
+    spread: float
+    """How far items lie from the mean of their group, as a mean square, where groups are as many as classes; 0: not
+    known."""
+
+
+class Hidden(NamedTuple):
+    """Known classes that were hidden: how many, their items, and how those join."""
+
+    classes: int
+    rows: Rows
+    joins: Joins
 
 
 def plausible(joins: Joins) -> Shifted:
@@ -37,24 +59,29 @@ def plausible(joins: Joins) -> Shifted:
     return chance / chance.sum(1, keepdims=True)
 
 
-def believed(probes: Sequence[tuple[int, Joins]]) -> Float[np.ndarray, " shifts"]:
-    """How much each shift is believed: the usual one, and what counts these held-out classes rightly."""
-    log = -0.5 * (SHIFTS / VARIES) ** 2
+def believed(probes: Sequence[Hidden]) -> Belief:
+    """The usual shift, and what counts these held-out classes rightly; and how far their items spread."""
+    log, spread = -0.5 * (SHIFTS / VARIES) ** 2, 0.0
     if probes:
-        right = [np.log(of_number(plausible(joins), hidden) + RARE) for hidden, joins in probes]
+        right = [np.log(of_number(plausible(one.joins), one.classes) + RARE) for one in probes]
         log = log + BELIEF * np.mean(right, 0)
-    belief = np.exp(log - log.max())
-    return belief / belief.sum()
+        told = [spreads(one.rows, one.joins) for one in probes]
+        spread = float(np.mean([seen[min(one.classes, len(seen)) - 1] for one, seen in zip(probes, told, strict=True)]))
+    shifts = np.exp(log - log.max())
+    return Belief(shifts / shifts.sum(), spread)
 
 
 def of_number(chance: Shifted, number: int) -> Float[np.ndarray, " shifts"]:
     return chance[:, number - 1] if number <= chance.shape[1] else np.zeros(len(chance))
 
 
-def weighed(rows: Rows, joins: Joins, belief: Float[np.ndarray, " shifts"], limits: tuple[int, int]) -> Chances:
+def weighed(rows: Rows, joins: Joins, belief: Belief, limits: tuple[int, int]) -> Chances:
     """The chance of each number within the limits, smallest first."""
-    chance = belief @ plausible(joins)
-    numbers = np.clip(np.arange(1, len(chance) + 1), *limits)
+    chance = belief.shifts @ plausible(joins)
+    every = np.arange(1, len(chance) + 1)
+    chance *= every**SEVERAL * alike(spreads(rows, joins), belief.spread)
+    chance /= chance.sum()
+    numbers = np.clip(every, *limits)
     found = {int(one): float(chance[numbers == one].sum()) for one in np.unique(numbers)}
     found = {number: share for number, share in found.items() if share > HARDLY}
     seen = min(max(SEEN, EACH * quantile(found, 0.5)), LIMIT)
@@ -64,6 +91,13 @@ def weighed(rows: Rows, joins: Joins, belief: Float[np.ndarray, " shifts"], limi
     heard = np.exp((apart - apart.max()) / SHARPNESS) * list(found.values())
     found = dict(zip(found, (heard / heard.sum()).tolist(), strict=True))
     return {number: share for number, share in found.items() if share > HARDLY}
+
+
+def alike(found: Float[np.ndarray, " numbers"], usual: float) -> Float[np.ndarray, " numbers"]:
+    """How likely groups spread so far, where classes usually do so; all the same where that is not known."""
+    if not usual:
+        return np.ones(len(found))
+    return np.exp(-WIDER * np.abs(np.log(np.maximum(found, 1e-9 * usual) / usual)))
 
 
 def silhouettes(rows: Rows, ways: Sequence[Groups], seen: int = SEEN) -> Float[np.ndarray, " ways"]:

@@ -77,6 +77,20 @@ def roots(joins: Joins, number: int) -> Int[np.ndarray, " groups"]:
     return into[:count]
 
 
+def spreads(rows: Rows, joins: Joins) -> Float[np.ndarray, " numbers"]:
+    """How far items lie from the mean of their group, as a mean square, for each number of groups, from 1 on."""
+    sizes = np.bincount(joins.groups).astype(np.float64)
+    means = np.stack([np.bincount(joins.groups, axis) for axis in rows.T], 1) / sizes[:, None]
+    held, grown = [*zip(means, sizes, strict=True)], np.zeros(len(joins.odds))
+    for made, (first, second) in enumerate(joins.pairs.tolist()):
+        (one, items), (other, others) = held[first], held[second]
+        both = items + others
+        grown[made] = items * others / both * np.square(one - other).sum()
+        held.append(((items * one + others * other) / both, both))
+    within = np.square(rows - means[joins.groups]).sum()
+    return (within + np.append(0, np.cumsum(grown))[::-1]) / len(rows)
+
+
 def between(rows: Rows, groups: Groups, most: int = MOST) -> Float[np.ndarray, "groups groups"]:
     """The links between every two groups; within one each counts twice."""
     nearest, count = neighbours(rows, most), int(groups.max()) + 1

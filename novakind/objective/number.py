@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from novakind.objective.counting import believed, expected, quantile, weighed
-from novakind.objective.joins import Joins, cut, join
+from novakind.objective.counting import Belief, Hidden, believed, expected, quantile, weighed
+from novakind.objective.joins import cut, join
 from novakind.objective.mixed import known_ones, send
 from novakind.objective.space import principal, whiten
 from novakind.objective.tree import Merge, merge_tree
@@ -28,7 +28,7 @@ PROBES = 8
 MISCOUNTED = 0.5  # the logarithm of a factor: probes that are so far off say nothing
 HUNDRED, SPIED = 100, 8  # so many classes are many, and so few labeled items of each, in a sample, tell of no others
 FEW, HARDLY = 30, 10  # items of novel classes: below, a number is no more than a guess, and the least that may be
-INTERVAL = (0.06, 0.94)
+INTERVAL = (0.1, 0.9)
 # which items are known is asked twice: with many new categories at first, then with some more than are counted; with
 # too few of them, novel items would join known classes
 LOOKS, FINE, MORE = 2, 12, 1.5
@@ -102,8 +102,8 @@ def estimate(
     space, free, usual = whiten(rows, labels), np.flatnonzero(labels < 0), usual_size(labels)
     known = int(labels.max(initial=-1)) + 1
     probes = [probe(rows, labels, rng) for _ in range(PROBES)] if known > 1 else []
-    belief = believed([(one.hidden, one.joins) for one in probes])
-    checked = tuple(one.counted(belief) for one in probes)
+    belief = believed(probes)
+    checked = tuple(Probe(one.classes, expected(weighed(one.rows, one.joins, belief, (1, MOST)))) for one in probes)
     untold = mixed is None and not share and blind(known, usual, checked)
     mixed = False if untold else mixed
     inside, right = np.zeros(len(free), dtype=bool), 1.0
@@ -141,20 +141,9 @@ def estimate(
     )
 
 
-def likely(rows: Rows, usual: float, known: int, belief: Float[np.ndarray, " shifts"]) -> int:
+def likely(rows: Rows, usual: float, known: int, belief: Belief) -> int:
     """The number of classes among these items."""
     return expected(weighed(rows, join(rows, usual, known), belief, (1, MOST))) if len(rows) > 1 else 1
-
-
-class Hidden(NamedTuple):
-    """Known classes that were hidden, and how their items join."""
-
-    hidden: int
-    rows: Rows
-    joins: Joins
-
-    def counted(self, belief: Float[np.ndarray, " shifts"]) -> Probe:
-        return Probe(self.hidden, expected(weighed(self.rows, self.joins, belief, (1, MOST))))
 
 
 def probe(rows: Rows, labels: Labels, rng: np.random.Generator) -> Hidden:
@@ -203,5 +192,5 @@ def doubts(items: int, low: int, high: int, probes: tuple[Probe, ...], right: fl
     if miscounted(probes):
         return "the same way of counting does not find known classes that are hidden"
     if high > 1.6 * low + 2:
-        return f"anything from {low} to {high} fits as well"
+        return f"any number from {low} to {high} may be right"
     return ""

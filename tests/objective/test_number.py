@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from novakind.objective.counting import expected, silhouettes
-from novakind.objective.joins import cut, join
+from novakind.objective.joins import cut, join, spreads
 from novakind.objective.mixed import known_ones, send
 from novakind.objective.number import estimate
 from novakind.objective.space import principal
@@ -89,6 +89,17 @@ def test_the_last_joins_are_those_of_classes_and_have_the_least_odds():
     found = cut(joins, 5)
     assert len({(group, true) for group, true in zip(found, truth, strict=True)}) == 5
     assert joins.odds[-4:].max() < 0 < joins.odds[:-4].min()
+
+
+def test_spreads_are_mean_squares_of_distances_to_the_means_of_groups():
+    rows, _, _ = mixture(4, 0, each=20)
+    joins = join(rows, 20.0)
+    found = spreads(rows, joins)
+    assert len(found) == len(joins.odds) + 1
+    for number in (1, 2, 4, len(found)):
+        groups = cut(joins, number)
+        means = np.stack([rows[groups == one].mean(0) for one in range(number)])
+        assert found[number - 1] == pytest.approx(np.square(rows - means[groups]).sum(1).mean())
 
 
 def test_silhouettes_are_those_of_scikit_learn():
