@@ -27,7 +27,7 @@ from novakind.training import distributed
 from novakind.training.ahead import ahead
 from novakind.training.average import decay_at, move_towards
 from novakind.training.batches import batches, steps, views_of
-from novakind.training.collapse import check_finite, distrust, unsettled
+from novakind.training.collapse import check_finite, distrust, merged_early, unsettled
 from novakind.training.optim import make_optimizer, set_lr
 from novakind.training.pace import affordable, cost, duration, operations
 from novakind.training.parts import in_parts
@@ -125,7 +125,8 @@ def fit(
     held_out = int((collection.labels[split.val] >= 0).sum())
     doubt = distrust(scores, held_out, collection.modality.caution("doubt"))
     poor = unsettled(*confidences(kept, collection, split)) if stages[-1].unlabeled and history else None
-    return kept.eval(), [text for text in (warning, doubt, None if warning else poor) if text], history
+    early = merged_early(history[-1]) if history else None
+    return kept.eval(), [text for text in (warning, doubt, early, None if warning else poor) if text], history
 
 
 def enter(
