@@ -29,7 +29,7 @@ MISCOUNTED = 0.5  # the logarithm of a factor: probes that are so far off say no
 HUNDRED, SPIED = 100, 8  # so many classes are many, and so few labeled items of each, in a sample, tell of no others
 HARDLY_APART = 0.5  # so much better than by chance must known classes be recognised
 FEW, HARDLY = 30, 10  # items of novel classes: below, a number is no more than a guess, and the least that may be
-INTERVAL = (0.1, 0.9)
+INTERVAL = (0.08, 0.92)
 # which items are known is asked twice: with many new categories at first, then with some more than are counted; with
 # too few of them, novel items would join known classes
 LOOKS, FINE, MORE = 2, 12, 1.5
