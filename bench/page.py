@@ -61,6 +61,7 @@ OPEN = """async () => {
   while (!shelf.shown?.length) await new Promise(requestAnimationFrame);
   return performance.now() - start;
 }"""
+TASK = ("RunTask", "ThreadControllerImpl::RunTask")  # a piece of a thread's work, in older and in newer Chromium
 TRACED = ["devtools.timeline", "disabled-by-default-devtools.timeline.frame", "devtools.timeline.frame", "toplevel"]
 
 
@@ -133,7 +134,9 @@ def costs(trace: bytes) -> np.ndarray:
     events = [one for one in json.loads(trace)["traceEvents"] if one.get("ph") in "XIi"]
     begun = [one for one in events if one["name"] == "BeginMainThreadFrame"]
     thread = (begun[0]["pid"], begun[0]["tid"])
-    tasks = [one for one in events if one["name"] == "RunTask" and (one["pid"], one["tid"]) == thread]
+    tasks = [one for one in events if one["name"] in TASK and (one["pid"], one["tid"]) == thread]
+    if not tasks:
+        raise RuntimeError("this Chromium calls the tasks of a thread by another name: add it to TASK")
     frame = np.searchsorted(sorted(one["ts"] for one in begun), [one["ts"] + one.get("dur", 0) for one in tasks])
     return np.bincount(frame, [one.get("tdur", 0) / 1000 for one in tasks], len(begun) + 1)
 

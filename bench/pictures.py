@@ -2,6 +2,7 @@
 
     python bench/pictures.py                     # 200,000 pictures, some minutes
     python bench/pictures.py --pictures 20000
+    python bench/pictures.py --pictures 10000 --size 500x375    # as cameras and the web have them: JPEG alone
 
 reading: novakind's store of all of them  /  a loop of Pillow over the same files in as many processes, which keeps
          nothing. Time of all cores together, and by the clock; the same where one process does it alone
@@ -37,11 +38,17 @@ BESIDE = str(Path(__file__).with_name("decoding.py"))
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pictures", type=int, default=200_000)
+    parser.add_argument("--size", type=size, default=(SIDE, SIDE), help="64x64 has JPEG and PNG in turn")
     parser.add_argument("--folder", type=Path)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
-        make(Path(folder) / "pictures", asked.pictures)
+        make(Path(folder) / "pictures", asked.pictures, asked.size)
         compare(Path(folder), asked.pictures)
+
+
+def size(text: str) -> tuple[int, int]:
+    width, _, height = text.partition("x")
+    return int(width), int(height)
 
 
 def compare(folder: Path, count: int) -> None:
@@ -108,16 +115,17 @@ def script(what: str, folder: Path, processes: int, *more: str) -> Needed:
     return needed(sys.executable, BESIDE, what, str(folder), str(processes), *more)
 
 
-def make(folder: Path, count: int) -> None:
-    """Smooth pictures of random colours: as JPEG and PNG in turn, in folders of about a thousand."""
-    rng = np.random.default_rng(0)
+def make(folder: Path, count: int, size: tuple[int, int] = (SIDE, SIDE)) -> None:
+    """Smooth pictures of random colours: small ones as JPEG and PNG in turn, in folders of about a thousand."""
+    rng, (width, height) = np.random.default_rng(0), size
+    endings = ("jpg", "png") if max(size) <= SIDE else ("jpg", "jpg")
     for number in range(count):
         inside = folder / str(number % min(FOLDERS, count))
         if number < FOLDERS:
             inside.mkdir(parents=True, exist_ok=True)
-        tones = rng.integers(0, 256, (SIDE // 4, SIDE // 4, 3), dtype=np.uint8)
-        picture = Pillow.fromarray(tones).resize((SIDE, SIDE)).filter(ImageFilter.BoxBlur(1))
-        picture.save(inside / f"{number}.{('jpg', 'png')[number % 2]}", compress_level=1)
+        tones = rng.integers(0, 256, (height // 4, width // 4, 3), dtype=np.uint8)
+        picture = Pillow.fromarray(tones).resize(size).filter(ImageFilter.BoxBlur(1))
+        picture.save(inside / f"{number}.{endings[number % 2]}", compress_level=1)
 
 
 if __name__ == "__main__":

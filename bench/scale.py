@@ -4,7 +4,8 @@
     python bench/scale.py --pictures 200000 --vectors 1000000      # at full size
 
 parts:    a step of 10 U items in parts  /  the same step as a whole, by the time that it takes
-messages: bytes that a step sends for its statistics  /  bytes that it sends for its gradients (counted, not timed)
+messages: bytes that a step of ResNet-18 sends for its statistics  /  bytes that it sends for its gradients (counted)
+work:     operations of ResNet-18 for one view of 64 pixels, forward and back (counted), and how many one core does
 reading, adding, predict: of many pictures, see bench/pictures.py
 vectors, k-means: of many vectors on disk, see bench/vectors.py
 """
@@ -23,10 +24,11 @@ import torch
 import vectors
 
 from novakind.config import Config
-from novakind.methods import Batch, make_method
+from novakind.methods import Batch, Method, make_method
 from novakind.modality.image import Image
 from novakind.model import Card, Model
 from novakind.objective.prior import Prior
+from novakind.training.pace import operations
 from novakind.training.parts import in_parts
 
 ROUNDS, PARTS = 3, 8
@@ -41,6 +43,7 @@ def main() -> None:
     torch.set_num_threads(1)
     parts()
     messages()
+    work()
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         pictures.make(Path(folder) / "pictures", asked.pictures)
         pictures.compare(Path(folder), asked.pictures)
@@ -82,14 +85,34 @@ def same(tensor: torch.Tensor) -> torch.Tensor:
 
 def messages() -> None:
     """The statistics are (K + 1)^2 numbers for the covariance, K for the mean, one for each other term."""
-    model, _ = made(50, 50)
-    weights = sum(weight.numel() for weight in model.parameters())
-    for classes in (10, 100, 1000):
+    weights = sum(weight.numel() for weight in resnet().parameters())
+    for classes in (10, 100, 1000, 10_000):
         sums = 2 * ((classes + 1) ** 2 + 2 * classes + 10)  # there and back
-        print(f"messages: K = {classes}: {4 * sums / 1e6:.2f} MB, {sums / weights:.3f} of the gradients' {weights:,}")
+        print(
+            f"messages: K = {classes:,}: {4 * sums / 1e6:.3f} MB, {sums / weights:.4f} of the gradients' "
+            f"{4 * weights / 1e6:.1f} MB"
+        )
 
 
-def made(known: int, novel: int) -> tuple[Model, object]:
+def work(views: int = 16, side: int = 64) -> None:
+    model, x = resnet(), torch.randn(views, 3, side, side)
+
+    def step() -> None:
+        model.embedding(x).square().mean().backward()
+
+    each = operations(step) / views
+    fastest = turns(step, step)[0] / views
+    print(
+        f"work:     {each / 1e9:.1f} x 10^9 operations for a view, {1e3 * fastest:.0f} ms of one core, "
+        f"{each / fastest / 1e9:.0f} x 10^9 a second"
+    )
+
+
+def resnet() -> Model:
+    return Model(Card("resnet18-cifar", "prototype", 128, 0.1, 1, ("a", "b"), Image(64).settings())).train()
+
+
+def made(known: int, novel: int) -> tuple[Model, Method]:
     torch.manual_seed(0)
     names = tuple(f"class {number}" for number in range(known + novel))
     model = Model(Card("convnet", "prototype", 128, 0.1, known, names, Image(16).settings()))

@@ -285,7 +285,11 @@ def sync_folder(folder: Path) -> None:
 def in_memory(size: int) -> int:
     """The number of a file that is on no disk: memory that other processes may have too."""
     number = os.memfd_create("novakind")
-    os.ftruncate(number, size)
+    try:
+        os.ftruncate(number, size)
+    except OSError:
+        os.close(number)
+        raise
     return number
 
 

@@ -53,13 +53,12 @@ def is_regular(path: Path) -> bool:
 
 def opened(path: Path) -> io.BufferedReader:
     """The file to read from; why it cannot be opened is an UnreadableError."""
-    return os.fdopen(number_of(path), "rb")
+    return os.fdopen(number_of(path)[0], "rb")
 
 
 def at_once(path: Path) -> io.BytesIO | io.BufferedReader:
     """The same, but a small file is read as a whole: faster, where there are very many."""
-    number = number_of(path)
-    size = os.fstat(number).st_size
+    number, size = number_of(path)
     if size > MEGABYTE:
         return os.fdopen(number, "rb")
     try:
@@ -70,18 +69,19 @@ def at_once(path: Path) -> io.BytesIO | io.BufferedReader:
         os.close(number)
 
 
-def number_of(path: Path) -> int:
-    """The number that the system gives to the opened file."""
+def number_of(path: Path) -> tuple[int, int]:
+    """The number that the system gives to the opened file, and its size."""
     status(path)
     try:
         # Without waiting: it may have become a pipe since.
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError as error:
         raise UnreadableError(error.strerror or str(error)) from None
-    if not stat.S_ISREG(os.fstat(number).st_mode):
+    found = os.fstat(number)
+    if not stat.S_ISREG(found.st_mode):
         os.close(number)
         raise UnreadableError("not a file any more")
-    return number
+    return number, found.st_size
 
 
 def read_whole(path: Path, most: int = LARGEST) -> bytes:

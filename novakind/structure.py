@@ -34,10 +34,23 @@ def misfit(value: Any, hint: Any, name: str) -> str:
     if origin in (dict, Mapping):
         if not isinstance(value, dict):
             return f"{name} is not {WORDS[dict]}"
+        if not all(is_whole(key) for key in value):
+            return f"a key of {name} holds half a sign"
         parts = ((one, f"{key} in {name}") for key, one in value.items())
         return next((wrong for one, what in parts if (wrong := misfit(one, inner[1], what))), "")
     plain = type(None) if hint is None else hint
+    if plain is str and isinstance(value, str) and not is_whole(value):
+        return f"{name} holds half a sign"
     return "" if is_a(value, plain) else f"{name} is not {WORDS.get(plain, plain)}"
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text can be written to a file: half a sign of UTF-16, which JSON can hold, cannot."""
+    try:
+        text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def misfit_table(table: Any, wanted: Mapping[str, Any], optional: Mapping[str, Any], name: str = "it") -> str:

@@ -38,6 +38,8 @@ CASES: dict[str, Config] = {
     "all-heads": Config(objective=ALL, heads=3),
     "all-linear-heads": Config(objective=ALL, heads=3, head="linear"),
     "mixed": Config(objective=ALL, known_share=0.4),
+    "finer": Config(objective=ALL, prior="auto"),
+    "decided": Config(objective=ALL, start="decided"),
     "pictures": Config(objective=ALL, encoder="convnet"),
     "in-parts": Config(objective=ALL, encoder="flat"),
     "alternating": Config(objective=ALL, steps="alternating"),
@@ -84,7 +86,8 @@ def drawn(step: int, config: Config, place: tuple[float, float]) -> list[Batch]:
         return torch.from_numpy(rows[start:end])
 
     labeled, first, second = map(cut, views)
-    both = Batch(torch.cat([labeled, first, second]), cut(labels), 0.5, cut(items))
+    barred = cut(rng.random((UNLABELED, KNOWN + NOVEL)) < 0.2) if config.start == "decided" else None
+    both = Batch(torch.cat([labeled, first, second]), cut(labels), 0.5, cut(items), barred)
     if config.steps == "joint":
         return [replace(both, x=labeled, items=both.items[:0])] if config.method in ("supcon", "supervised") else [both]
     named = Batch(labeled, cut(labels), 0.5, both.items[:0])

@@ -199,30 +199,8 @@ SHORT = {"discover": DISCOVER_HELP, "compare": COMPARE_HELP}
 def main(arguments: list[str] | None = None) -> int:
     """Run a verb; 0 for success, 1 for a comparison with gaps, 2 for a mistake that can be mended, 130 after Ctrl-C."""
     terminal.prepare()
-    words = sys.argv[1:] if arguments is None else arguments
-    if not words or words[0] in ("-h", "--help"):
-        print(overview({name: verb.options for name, verb in VERBS.items()}))
-        return 0
-    if words[0] == "--version":
-        print(f"novakind {__version__}")
-        return 0
-    if words[0] not in VERBS:
-        print(f'novakind: "{words[0]}" is no command: choose from {", ".join(VERBS)}', file=sys.stderr)
-        return 2
-    name, verb, rest = words[0], VERBS[words[0]], words[1:]
-    if {"-h", "--help", "--help-all"} & set(rest) or (not rest and verb.plain):
-        short = SHORT.get(name) if "--help-all" not in rest else every_option(name, verb.options)
-        print(short or help_of(name, verb.plain, verb.options))
-        return 0 if rest else 2
     try:
-        terminal.check_names()
-        typed = read_words(rest, verb.known())
-        check_plain(name, verb, typed.plain)
-        if launched() and name not in TOGETHER:
-            raise UserError(
-                f"novakind {name} runs in one process: leave torchrun out, it is for {' and '.join(TOGETHER)}"
-            )
-        code = verb.act(typed.plain, typed) or 0
+        code = answer(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
         return code
     except UserError as error:
@@ -238,6 +216,29 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"novakind: {terminal.sentence(error)}", file=sys.stderr)
         terminal.silence()
         return 2
+
+
+def answer(words: list[str]) -> int:
+    """Help where it is asked for, else what the verb does."""
+    if not words or words[0] in ("-h", "--help"):
+        print(overview({name: verb.options for name, verb in VERBS.items()}))
+        return 0
+    if words[0] == "--version":
+        print(f"novakind {__version__}")
+        return 0
+    if words[0] not in VERBS:
+        raise UserError(f'"{words[0]}" is no command: choose from {", ".join(VERBS)}')
+    name, verb, rest = words[0], VERBS[words[0]], words[1:]
+    if {"-h", "--help", "--help-all"} & set(rest) or (not rest and verb.plain):
+        short = SHORT.get(name) if "--help-all" not in rest else every_option(name, verb.options)
+        print(short or help_of(name, verb.plain, verb.options))
+        return 0 if rest else 2
+    terminal.check_names()
+    typed = read_words(rest, verb.known())
+    check_plain(name, verb, typed.plain)
+    if launched() and name not in TOGETHER:
+        raise UserError(f"novakind {name} runs in one process: leave torchrun out, it is for {' and '.join(TOGETHER)}")
+    return verb.act(typed.plain, typed) or 0
 
 
 def check_plain(name: str, verb: Verb, plain: list[str]) -> None:

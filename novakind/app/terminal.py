@@ -15,9 +15,12 @@ SHOWN = 200  # signs of a path
 
 def prepare() -> None:
     """Signs that a terminal cannot show are written as \\x.., never an error: a class may be called by an emoji, and a
-    folder by bytes that are no text."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+    folder by bytes that are no text. An output that was closed goes nowhere, and not into the next file."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 

@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 from novakind.data.parquet import CELL, check_room, opened_parquet
 from novakind.errors import UnreadableError, UserError
 from novakind.given import is_regular, opened, to_read
+from novakind.structure import is_whole
 
 LINES = {".jsonl", ".ndjson"}
 MANIFESTS = {".csv", ".parquet", *LINES}
 UNLABELED = "unlabeled"
+NEARLY = {UNLABELED, "unlabelled"}  # but for blanks and capitals
 HEADER = 2**20  # bytes of the longest header
 LABELED, CONFIRMED, SUGGESTED, IGNORED = "labeled", "confirmed", "suggested", "ignored"
 TEXT = "text"  # the column of texts
@@ -232,11 +234,8 @@ def whole_signs(path: Path, where: str, value: Any) -> Any:
         }
     if isinstance(value, list):
         return [whole_signs(path, where, one) for one in value]
-    if isinstance(value, str):
-        try:
-            value.encode(errors="surrogateescape")
-        except UnicodeEncodeError:
-            raise UserError(f"{path} has half a sign, {value!a:.50}, in {where}: correct it") from None
+    if isinstance(value, str) and not is_whole(value):
+        raise UserError(f"{path} has half a sign, {value!a:.50}, in {where}: correct it")
     return value
 
 
@@ -259,7 +258,7 @@ def as_text(value: Any) -> str:
 def check_unlabeled(path: Path, labels: Iterable[str]) -> None:
     """Refuse what is nearly the word for items without a label: as a class it would be learnt."""
     for label in dict.fromkeys(labels):
-        if label != UNLABELED and label.strip().casefold() == UNLABELED:
+        if label != UNLABELED and label.strip().casefold() in NEARLY:
             raise UserError(
                 f'{path} has "{label}" for a class, which is nearly "{UNLABELED}": call it {UNLABELED}, or if it is a '
                 "class, give it another name"

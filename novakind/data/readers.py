@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import chain
 from multiprocessing.connection import wait
@@ -23,6 +24,7 @@ from typing import Any, TypeVar
 
 from novakind.data import slots
 from novakind.data.slots import Packed, Slots
+from novakind.errors import UserError
 from novakind.given import MEMORY
 
 ALONE = 2.0  # seconds of reading before other processes are called, and again so many before they are there to help
@@ -113,6 +115,11 @@ def by_processes(
                 yield finished()
         while waiting:
             yield finished()
+    except BrokenProcessPool:
+        raise UserError(
+            "a process that reads files was ended by the system, perhaps for want of memory: give the same command "
+            "again, with fewer large files side by side"
+        ) from None
     finally:
         pool.shutdown(cancel_futures=True)
         if room:

@@ -9,6 +9,7 @@ import mmap
 import os
 import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing import reduction
 from typing import Any
 
@@ -23,7 +24,11 @@ class Slots:
     def __init__(self, count: int, size: int, file: int | None = None) -> None:
         self.count, self.size = count, size
         self.file = in_memory(count * size) if file is None else file
-        self.memory = memoryview(mmap.mmap(self.file, count * size))
+        try:
+            self.memory = memoryview(mmap.mmap(self.file, count * size))
+        except OSError:
+            os.close(self.file)
+            raise
 
     def __reduce__(self) -> tuple[Callable[..., Slots], tuple[int, int, Any]]:
         return there, (self.count, self.size, reduction.DupFd(self.file))
@@ -43,7 +48,10 @@ def there(count: int, size: int, file: Any) -> Slots:
 
 
 def made(count: int) -> Slots | None:
-    return Slots(count, SIZE) if hasattr(os, "memfd_create") else None
+    """None where a system has no such memory, or its limits leave no room for it."""
+    with suppress(OSError):
+        return Slots(count, SIZE) if hasattr(os, "memfd_create") else None
+    return None
 
 
 class Packed:

@@ -20,8 +20,8 @@ hardly ever the same five, and without similar pairs equal answers for all items
 the published 200, 100 and 200 would spend most of a short training on rotations, of which each step costs four. Encoder
 and optimiser are those that all methods here share; the early layers learn from known classes too, and are frozen in
 the last stage only; heads stand on the embedding. Where items are series, the four tasks are as is, reversed in time,
-negated, and both. Feature vectors have nothing to turn: the first stage is cross-entropy on known classes, like the
-second.
+negated, and both; and views are never weak, or this method alone would not be told at what angles a sensor may be worn.
+Feature vectors have nothing to turn: the first stage is cross-entropy on known classes, like the second.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from novakind.methods.mcl import pair_likelihood
 from novakind.methods.ours import ramp_up
 from novakind.methods.protocol import Batch, Embedded, Method, Stage
 from novakind.methods.similarity import pseudo_labels
+from novakind.modality.warp import SeriesViews
 from novakind.model import AWARE, Model
 from novakind.objective import losses
 from novakind.objective.batch import gathered, mean
@@ -62,6 +63,7 @@ class AutoNovel(Method):
     def __init__(self, config: Config, prior: Prior) -> None:
         self.smoothing, self.prior = config.objective.smoothing, prior
         self.factor = min(config.pretraining, 0.9 / sum(self.SHARES[:2]))
+        self.weak = not isinstance(config.views, SeriesViews)
         self.stage = ""
 
     def stages(self, epochs: int) -> tuple[Stage, ...]:
@@ -69,7 +71,7 @@ class AutoNovel(Method):
         every = (
             Stage("rotations", turning),
             Stage("supervised", naming, unlabeled=False),
-            Stage("discover", epochs - turning - naming, batch=self.BATCH, weak=True),
+            Stage("discover", epochs - turning - naming, batch=self.BATCH, weak=self.weak),
         )
         return tuple(stage for stage in every if stage.epochs)
 

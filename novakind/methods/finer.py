@@ -178,7 +178,7 @@ def joined(logp: Float[Tensor, "batch all"], known: int, group: Int[Tensor, " ou
 
 def masses(table: Table, group: Int[Tensor, " outputs"]) -> Float[Tensor, " groups"]:
     number = group.unique(return_inverse=True)[1]
-    return torch.zeros(int(number.max()) + 1, device=table.device).index_add(0, number, table.sum(1))
+    return table.new_zeros(int(number.max()) + 1).index_add(0, number, table.sum(1))
 
 
 def survival(table: Table) -> Table:

@@ -53,7 +53,8 @@ def open_rgb(path: Path, side: int = 512, megapixels: int = MEGAPIXELS) -> Pillo
             warnings.simplefilter("ignore")  # Pillow warns of odd metadata in files that it reads well
             with Pillow.open(stream, formats=FORMATS) as file:
                 check_pixels(*file.size, megapixels)
-                file.draft("RGB", (side, side))  # large JPEGs decode at a fraction of their size
+                if min(file.size) >= 2 * side:
+                    file.draft("RGB", (side, side))  # large JPEGs decode at a fraction of their size
                 with MEMORY.room(weight(file, side)):
                     found: Pillow.Image | None = None
                     try:

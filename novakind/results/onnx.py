@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -27,18 +26,18 @@ from novakind.results.export import keep_files
 from novakind.runs.folder import Run
 
 ROWS = "rows = np.load(sys.argv[1])  # one row per item, as NAME.json says"
-PROGRAM = '''"""Sorts items with {name}.onnx: python {name}.py {given}"""
+PROGRAM = """# Sorts items with {network}: python {program} {given}
 import json, sys
 import numpy as np
 import onnxruntime{imports}
 
-info = json.load(open("{name}.json", encoding="utf-8"))
+info = json.load(open({names}, encoding="utf-8"))
 {rows}
-session = onnxruntime.InferenceSession("{name}.onnx")
+session = onnxruntime.InferenceSession({network})
 probability = session.run(["probability"], {{"rows": rows.astype(info["type"])}})[0]
 for item, line in enumerate(probability):
     print(item, info["categories"][line.argmax()], f"{{line.max():.3f}}")
-'''
+"""
 
 
 class Network(nn.Module):
@@ -80,7 +79,7 @@ def to_onnx(run: Path, out: Path) -> str:
     reads = model.reads
     content = exported(model)
     facts = {
-        "categories": list(model.card.categories),
+        "categories": [name.encode(errors="backslashreplace").decode() for name in model.card.categories],
         "known": model.card.known,
         "shape": list(reads.shape),
         "type": reads.dtype,
@@ -88,7 +87,9 @@ def to_onnx(run: Path, out: Path) -> str:
     }
     code = getattr(reads, "rows_in_python", "")
     given, imports = ("a.png b.png", "\nfrom PIL import Image, ImageOps") if code else ("rows.npy", "")
-    program = PROGRAM.format(name=out.stem, given=given, imports=imports, rows=code or ROWS)
+    places = {"network": out, "names": out.with_suffix(".json"), "program": out.with_suffix(".py")}
+    quoted = {key: ascii(place.name) for key, place in places.items()}  # a name may be of any signs
+    program = PROGRAM.format(given=given, imports=imports, rows=code or ROWS, **quoted)
     write_atomic(out, content)
     write_atomic(out.with_suffix(".json"), json.dumps(facts, indent=1, ensure_ascii=False).encode())
     write_atomic(out.with_suffix(".py"), program.encode())
@@ -106,27 +107,25 @@ def exported(model: Model) -> bytes:
     batch = torch.export.Dim("items", min=1)
     network = Network(model.cpu())
     network(rows)  # what cannot be exported in principle says so here
-    with TemporaryDirectory() as folder, quietly():
-        file = Path(folder) / "network.onnx"
+    with quietly():
         try:
-            torch.onnx.export(
+            program = torch.onnx.export(
                 network,
                 (rows,),
-                file,
                 input_names=["rows"],
                 output_names=["probability", "embedding"],
                 dynamic_shapes={"rows": {0: batch}},
                 dynamo=True,
-                external_data=False,
                 verbose=False,
             )
+            assert program is not None
+            return program.model_proto.SerializeToString()
         except Exception as error:  # whatever an encoder is made of
             reason = str(error).strip().split("\n")[0][:100] or type(error).__name__
             raise UserError(
                 f"the encoder {model.card.encoder} cannot be written as ONNX ({reason}): sort items with novakind "
                 "predict, or train with another --encoder"
             ) from None
-        return file.read_bytes()
 
 
 @contextmanager

@@ -1,16 +1,19 @@
 """Cards: a Discovery as a notebook shows it: the cards of the page, in one piece of HTML that needs no script.
 
-Pictures and texts are those that the run's report holds, so that nothing has to be read again.
+Pictures, recordings and texts are those that the run's report holds, so that nothing has to be read again.
 """
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from novakind.errors import UnreadableError
 from novakind.given import read_whole
@@ -19,6 +22,7 @@ from novakind.runs.cells import percent
 
 MOST = 24  # cards; the rest is counted
 SHOWN = 6  # items on a card
+MISSING = 255  # the byte of a value that a recording has not
 TONES = ("#1276fc", "#d67f12", "#196767", "#ce1db5", "#99410e", "#42117d", "#410326", "#819985")
 STYLE = """
 .novakind { display: grid; grid-template-columns: repeat(auto-fill, minmax(260px, 1fr)); gap: 12px;
@@ -30,6 +34,7 @@ STYLE = """
   background: linear-gradient(var(--tone) 0 0) 0 / var(--sure) 100% no-repeat, rgb(128 128 128 / .25); }
 .novakind div { display: grid; grid-template-columns: repeat(6, 1fr); gap: 4px; }
 .novakind img { width: 100%; aspect-ratio: 1; object-fit: cover; border-radius: 5px; }
+.novakind svg { width: 100%; }
 .novakind p { grid-column: 1 / -1; margin: 0; font-size: .85em; }
 """
 
@@ -62,8 +67,31 @@ def example(item: int, path: str, shown: Mapping[str, Any]) -> str:
     picture = (shown.get("pictures") or {}).get(str(item))
     if isinstance(picture, str) and re.fullmatch(r"data:image/[a-z]+;base64,[A-Za-z0-9+/=]+", picture):
         return f'<img src="{picture}" alt="{escaped(path)}" title="{escaped(path)}">'
+    drawn = wave(((shown.get("signals") or {}).get("items") or {}).get(str(item)))
+    if drawn:
+        name = escaped(path)
+        return f'<svg viewBox="0 0 100 50" role="img" aria-label="{name}"><title>{name}</title>{drawn}</svg>'
     text = ((shown.get("texts") or {}).get("items") or {}).get(str(item))
     return f"<p>{escaped(text if isinstance(text, str) and text else path)}</p>"
+
+
+def wave(signal: Any) -> str:
+    """A recording as a line for each channel, all on the scale of the item; "" for what is none."""
+    try:
+        _, low, high, code = signal
+        least, most = np.array([low, high], dtype=float)[:, :, None]
+        levels = np.frombuffer(base64.b64decode(code), np.uint8).reshape(len(low), -1)
+        values = least + levels / (MISSING - 1) * (most - least)
+        tall = 46 / ((most.max() - least.min()) or 1)
+        across = np.linspace(1, 99, levels.shape[1])
+    except (TypeError, ValueError):
+        return ""
+    lines = []
+    for channel, (row, there) in enumerate(zip(48 - tall * (values - least.min()), levels != MISSING, strict=True)):
+        points = " ".join(f"{x:.0f},{y:.1f}" for x, y in zip(across[there], row[there], strict=True))
+        tone = TONES[channel % len(TONES)]
+        lines.append(f'<polyline fill="none" stroke="{tone}" stroke-width="1.5" points="{points}"/>')
+    return "".join(lines)
 
 
 def escaped(text: str) -> str:

@@ -22,6 +22,7 @@ from novakind.objective.number import Estimate
 from novakind.runs.answers import Answers, write_answers
 from novakind.runs.folder import Run
 from novakind.runs.rounds import round_of
+from novakind.training.memory import let_go
 
 
 def finish(
@@ -37,6 +38,7 @@ def finish(
     """Write model, predictions, embeddings and results into the run folder."""
     leaves = partial(leaves_of, model, split=split, estimate=estimate)
     found = write_answers(run.path / "embeddings.npz", collection, model, leaves)
+    let_go()
     splits = split.names(len(collection))
     scored = {name: np.array([place == name for place in splits]) for name in ("train", "val", "test")}
     results = {

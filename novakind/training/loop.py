@@ -28,6 +28,7 @@ from novakind.training.ahead import ahead
 from novakind.training.average import decay_at, move_towards
 from novakind.training.batches import batches, steps, views_of
 from novakind.training.collapse import check_finite, distrust, merged_early, unsettled
+from novakind.training.memory import let_go
 from novakind.training.optim import make_optimizer, set_lr
 from novakind.training.pace import affordable, cost, duration, operations
 from novakind.training.parts import in_parts
@@ -69,6 +70,7 @@ def fit(
     config = config if config.views else replace(config, views=collection.modality.Views())
     prior = Prior.parse(config.prior, len(collection.classes), config.novel, config.known_share)
     sampler = make_sampler(collection, split, config)
+    let_go()
     distributed.check_shares(sampler)
     method = make_method(config, prior)
     distributed.check_method(method, config.method)
@@ -98,6 +100,8 @@ def fit(
             started = time.monotonic()
             torch.manual_seed(derive(config.seed, number, epoch))
             method.before_epoch(model.train(), stage, epoch, history, see)
+            if epoch == 0:
+                let_go()
             distributed.alike(model)
             if not distributed.is_first():
                 torch.manual_seed(derive(config.seed, number, epoch, distributed.rank()))  # other items, other views
@@ -126,6 +130,7 @@ def fit(
     doubt = distrust(scores, held_out, collection.modality.caution("doubt"))
     poor = unsettled(*confidences(kept, collection, split)) if stages[-1].unlabeled and history else None
     early = merged_early(history[-1]) if history else None
+    let_go()
     return kept.eval(), [text for text in (warning, doubt, early, None if warning else poor) if text], history
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ctypes
 import sys
 
+from novakind.data.readers import give_back
+
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's malloc.h
+KEPT = [False]  # whether this process was told to
 
 
 def keep_memory() -> bool:
@@ -20,4 +23,12 @@ def keep_memory() -> bool:
     if not sys.platform.startswith("linux"):
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    return mallopt is not None and bool(mallopt(M_MMAP_MAX, 0)) and bool(mallopt(M_TRIM_THRESHOLD, -1))
+    KEPT[0] = mallopt is not None and bool(mallopt(M_MMAP_MAX, 0)) and bool(mallopt(M_TRIM_THRESHOLD, -1))
+    return KEPT[0]
+
+
+def let_go() -> None:
+    """Give back what is kept for the next large tensor, where something else comes next: of a million vectors the
+    neighbours, the start, the steps and the answers each take gigabytes, in blocks that fit no other of them."""
+    if KEPT[0]:
+        give_back()

@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -126,3 +127,10 @@ def test_a_model_that_the_last_step_has_spoilt_is_no_result(photos, monkeypatch,
     assert "no longer numbers" in refused(capsys, "discover", "photos", *TWO, "--epochs", "1")
     assert not Path("runs/photos/predictions.csv").exists()
     assert not Path("runs/photos/state.pt").exists()
+
+
+@pytest.mark.parametrize("line", ["compare --help-all | true", "--version >&-", "export nothing >&-"])
+def test_an_output_that_nobody_reads_or_that_was_closed_is_no_traceback(tmp_path, line):
+    command = f"{shlex.quote(sys.executable)} -m novakind {line}"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr.count("\n") == line.startswith("export")

@@ -115,7 +115,7 @@ def test_a_folder_that_cannot_be_opened_is_said(here, monkeypatch):
     assert listing.skipped == (("closed", "a folder that cannot be opened: Permission denied"),)
 
 
-@pytest.mark.parametrize("name", ["Unlabeled", "unlabeled ", "UNLABELED", " unlabeled"])
+@pytest.mark.parametrize("name", ["Unlabeled", "unlabeled ", "UNLABELED", " unlabeled", "unlabelled"])
 def test_what_is_nearly_the_word_for_no_label_is_no_class(here, capsys, name):
     for number in range(3):
         paint(here / "photos" / name / f"{number}.png", 9)

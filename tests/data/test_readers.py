@@ -1,11 +1,13 @@
 """Several processes that read: who asks for them goes on meanwhile."""
 
 import os
+import signal
 import time
 
 import pytest
 
 from novakind.data import readers
+from novakind.errors import UserError
 
 
 def who(number: int) -> tuple[int, int]:
@@ -28,8 +30,9 @@ def test_this_process_reads_until_the_others_are_there(soon):
     assert len(set(by)) <= 3
 
 
-@pytest.mark.parametrize(("readers_", "many"), [(1, 30), (2, 3)])
-def test_no_other_process_is_called_for_little(soon, monkeypatch, readers_, many):
+@pytest.mark.parametrize(("readers_", "many", "alone"), [(1, 30, 0.05), (2, 3, 5.0)])
+def test_no_other_process_is_called_for_little(monkeypatch, readers_, many, alone):
+    monkeypatch.setattr(readers, "ALONE", alone)
     monkeypatch.setattr(readers, "call", lambda: pytest.fail("nobody is needed"))
     assert [number for number, _ in readers.in_order(who, iter(range(many)), readers_)] == list(range(many))
 
@@ -43,3 +46,15 @@ def test_memory_goes_back_to_the_system_once_all_is_read_or_nobody_reads_on(monk
     next(reading)
     reading.close()
     assert len(given_back) == 2
+
+
+def gone_at_nine(number: int) -> int:
+    if number == 9:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_a_process_that_the_system_ends_is_said_in_a_sentence():
+    """As it does with who takes too much memory."""
+    with pytest.raises(UserError, match="was ended by the system"):
+        list(readers.by_processes(gone_at_nine, iter(range(30)), 2, lambda number: False))

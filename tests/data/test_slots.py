@@ -1,5 +1,9 @@
 """Rows go from process to process through memory that both have."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -50,3 +54,21 @@ def test_the_others_are_called_at_once_where_there_is_much_to_read(monkeypatch):
     next(work)
     assert called == [True]
     work.close()
+
+
+@pytest.mark.parametrize("limit", ["RLIMIT_FSIZE", "RLIMIT_AS"])
+def test_where_limits_leave_no_room_for_it_rows_go_through_pipes(limit):
+    """In a process of its own, since limits stay."""
+    program = f"""
+import resource, sys
+sys.path.insert(0, {os.path.dirname(__file__)!r})
+from novakind.data import readers, slots
+from test_slots import rows_of
+resource.setrlimit(resource.{limit}, (2**20 if {limit!r} == "RLIMIT_FSIZE" else 12 * 2**30,) * 2)
+slots.SIZE = 2**33
+assert slots.made(2) is None
+found = list(readers.by_processes(rows_of, iter(range(6)), 2, lambda number: False))
+assert [len(names) for _, names in found] == [4, 4, 4, 2000, 4, 0]
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,6 +1,7 @@
 """The store, which decodes each file once, whatever happens."""
 
 import os
+import re
 import time
 import warnings
 from collections.abc import Callable
@@ -111,6 +112,7 @@ def without(lines: slice) -> Callable[[bytes], bytes]:
         (cut("index.jsonl", lambda text: without(slice(11, None))(text) + b"\xff\xfe 5\n"), NAMES[10:]),
         (cut("index.jsonl", lambda text: without(slice(11, None))(text) + b"5\n[]\n{}\n"), NAMES[10:]),
         (cut("index.jsonl", lambda text: text.replace(b'["11.png", ', b'["11.png", -')), NAMES[11:12]),
+        (cut("index.jsonl", lambda text: re.sub(rb'("11.png", .*)""\]', rb'\1"\\ud800"]', text)), NAMES[11:12]),
         (cut("index.jsonl", lambda text: text[:10]), NAMES),
         (cut("index.jsonl", lambda text: b""), NAMES),
         (cut("index.jsonl", lambda text: text.replace(b'"size": 4', b'"size": 8')), NAMES),  # of another size

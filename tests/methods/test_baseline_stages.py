@@ -15,7 +15,11 @@ from novakind.encoders import build
 from novakind.methods import METHODS, Batch, make_method
 from novakind.methods.autonovel import AutoNovel, same_ranks, with_averages
 from novakind.methods.dtc import DTC
+from novakind.modality.features import FeatureViews
+from novakind.modality.frames import VideoViews
 from novakind.modality.image import Image
+from novakind.modality.pixels import ImageViews
+from novakind.modality.warp import SeriesViews
 from novakind.model import Card, Model, load_model, predict, to_bytes
 from novakind.objective.metrics import novel_acc, scores
 from novakind.objective.prior import Prior
@@ -94,6 +98,11 @@ def test_autonovel_sees_small_batches_of_weak_views(monkeypatch):
     assert first == 1 + 1  # a look at the smallest views, and one step
     assert last == 3 * (108 // 64)
     assert seen[-1] == (3 * 64, "weak")  # labeled ones, and two views of unlabeled ones
+
+
+def test_recordings_keep_the_turns_that_all_other_methods_see():
+    for views, weak in ((ImageViews(), True), (VideoViews(), True), (SeriesViews(), False), (FeatureViews(), True)):
+        assert AutoNovel(Config(novel=3, views=views), PRIOR).stages(100)[-1].weak == weak
 
 
 def test_autonovel_leaves_the_state_of_equal_answers(monkeypatch):

@@ -1,8 +1,11 @@
 """The network in ONNX says what `predict` says, for any number of items; what cannot be exported is refused."""
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import onnxruntime
@@ -58,17 +61,24 @@ def test_texts_are_refused():
 
 
 def test_the_program_beside_it_sorts_pictures(tmp_path, monkeypatch, capsys):
+    """Whatever classes and files are called, and where nothing can be written but the three files."""
     monkeypatch.chdir(tmp_path)
+    odd = os.fsdecode(b"acr\xffss")
     shapes_folder(tmp_path / "shapes")
+    Path("shapes/across").rename(Path("shapes") / odd)
     quick = ["--novel", "2", "--preset", "glyphs", "--batch", "20", "--epochs", "1", "--quiet", "--out", "run"]
     assert main(["discover", "shapes", *quick]) == 0
-    assert main(["export", "run", "--out", "sorter.onnx"]) == 0
-    assert main(["predict", "run", "shapes/across/0.png", "--out", "found.csv"]) == 0
-    category, probability = (tmp_path / "found.csv").read_text().splitlines()[1].split(",")[1:]
-    done = subprocess.run([sys.executable, "sorter.py", "shapes/across/0.png"], capture_output=True, text=True)
-    assert done.stdout.split() == ["0", category, f"{float(probability):.3f}"], done.stderr
-    assert len((tmp_path / "sorter.py").read_text().splitlines()) <= 15
-    assert json.loads((tmp_path / "sorter.json").read_text())["categories"][:2] == ["across", "down"]
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    assert main(["export", "run", "--out", 'so"r\n{t}er.onnx']) == 0
+    assert main(["predict", "run", f"shapes/{odd}/0.png", "--out", "found.csv"]) == 0
+    category, probability = os.fsdecode(Path("found.csv").read_bytes()).splitlines()[1].split(",")[1:]
+    words = [sys.executable, 'so"r\n{t}er.py', f"shapes/{odd}/0.png"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    shown = category.encode(errors="backslashreplace").decode()
+    assert done.stdout.split() == ["0", shown, f"{float(probability):.3f}"], done.stderr
+    assert len(Path(words[1]).read_text().splitlines()) <= 15
+    categories = json.loads(Path('so"r\n{t}er.json').read_text())["categories"]
+    assert categories[:2] == ["acr\\udcffss", "down"]
     capsys.readouterr()
     assert main(["export", "run", "--to", "onnx", "--out", "sorter"]) == 2
     assert "--out sorter does not end in .onnx: give --out sorter.onnx" in capsys.readouterr().err

@@ -13,6 +13,11 @@ from playwright.sync_api import expect
 TOO_WIDE = """document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('body *')]
   .filter(one => one.getBoundingClientRect().right > innerWidth + 1).map(one => one.outerHTML.slice(0, 150))"""
 
+COVERED = """[...document.querySelectorAll('#export-list button')].filter(one => {
+  const { left, right, top, bottom } = one.getBoundingClientRect();
+  return [left + 4, right - 4].some(x => !one.contains(document.elementFromPoint(x, (top + bottom) / 2)));
+}).map(one => one.outerHTML)"""
+
 NAMELESS = """[...document.querySelectorAll('button, input, select, a, summary')].filter(one =>
   !(one.getAttribute('aria-label') || one.textContent.trim() || one.labels?.length || one.title))
   .map(one => one.outerHTML)"""
@@ -98,6 +103,9 @@ def test_hostile_names_stay_text_and_every_control_has_a_name(browser, tmp_path)
             settled(page)
             page.wait_for_timeout(150)
             assert page.evaluate(TOO_WIDE) == [], place
+            page.locator("#export-menu summary").click()
+            assert page.evaluate(COVERED) == [], place
+            page.locator("#export-menu summary").click()
         page.evaluate("location.hash = ''")
         assert page.evaluate(NAMELESS) == []
         assert page.locator("img[src=x]").count() == 0

@@ -1,5 +1,8 @@
 """A Discovery in a notebook: the cards as one piece of HTML, without a script, with every name as text."""
 
+import base64
+import json
+import re
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -24,6 +27,20 @@ def test_a_discovery_shows_its_cards(tmp_path):
     assert "<script" not in shown
     assert 'onerror="' not in shown
     assert "&lt;/script&gt;" in shown
+
+
+def test_recordings_are_drawn_as_lines(tmp_path):
+    run = write_run(tmp_path / "run")
+    found = Discovery.load(run)
+    first, second = found.categories[2].typical[:2]
+    code = base64.b64encode(bytes([0, 254, 255, 127, 0, 0, 0, 0])).decode()
+    items = {str(first): [4, [0, -2], [2, -2], code], str(second): [4, [0], "x", code]}  # the second is damaged
+    data = json.dumps({"pictures": None, "signals": {"items": items}})
+    (run / "report.html").write_text(f'<script type="application/json" id="data">{data}</script>')
+    shown = found._repr_html_()
+    assert shown.count("<svg") == 1
+    assert re.findall('points="(.*?)"', shown) == ["1,25.0 34,2.0 99,13.5", "1,48.0 34,48.0 66,48.0 99,48.0"]
+    assert found.paths[second] in shown
 
 
 def test_without_a_report_or_with_a_damaged_one_items_go_by_their_names(tmp_path):

@@ -26,7 +26,7 @@ def test_load_reads_the_table_and_locks_it(tmp_path):
 def test_load_names_what_is_missing_or_does_not_agree(tmp_path):
     write_run(tmp_path)
     (tmp_path / "embeddings.npz").rename(tmp_path / "kept.npz")
-    with pytest.raises(UserError, match=r"embeddings\.npz.*run the same command"):
+    with pytest.raises(UserError, match=r"embeddings\.npz.*run its novakind discover again"):
         Discovery.load(tmp_path)
     np.savez(tmp_path / "embeddings.npz", embedding=np.zeros((3, 2)), logp=np.zeros((3, 4)))
     with pytest.raises(UserError, match="60 predictions of 4 classes but arrays of shape"):

@@ -56,6 +56,8 @@ RESULTS = {
     "no classes": lambda file: rewritten(file, lambda found: found.pop("classes")),
     "classes no list": lambda file: rewritten(file, lambda found: found.update(classes="abcd")),
     "a class no text": lambda file: rewritten(file, lambda found: found.update(classes=[1, 2, 3, 4])),
+    "a class half a sign": lambda file: rewritten(file, lambda found: found["classes"].append("\ud800")),
+    "a metric half a sign": lambda file: rewritten(file, lambda found: found.update(metrics={"\ud800": 1.0})),
     "a class twice": lambda file: rewritten(file, lambda found: found.update(classes=["a", "a", "b", "c"])),
     "too many known": lambda file: rewritten(file, lambda found: found.update(known=99)),
     "known no number": lambda file: rewritten(file, lambda found: found.update(known=True)),
@@ -222,12 +224,13 @@ def cards(card):
         "known": 99,
         "head": "strange",
         "encoder": "strange",
-        "categories": ["a", "a", "b", "c"],
+        "categories": ["a", "\ud800", "b", "c"],
         "modality": {"kind": "smell"},
         "origin": {"name": "hf:somebody/else"},
         "more": 1,
     }.items():
         yield {**card, name: value}
+    yield {**card, "categories": ["a", "a", "b", "c"]}
     for name, value in {"size": 10**9, "mean": ["a"], "std": [], "seen": -5}.items():
         yield {**card, "modality": {**card["modality"], name: value}}
 

@@ -70,6 +70,7 @@ function makeGrid(scroller, total) {
     turn += 1;
     const fast = way > scroller.clientHeight / 2;  // no picture is worth asking for
     const fresh = [];
+    let room = fast ? 0 : AT_A_TIME;
     for (let place = first; place < last; place += 1) {
       if (cells.has(place)) continue;
       const cell = spare.pop() ?? newCell(fresh);
@@ -79,7 +80,7 @@ function makeGrid(scroller, total) {
       cell.hidden = false;
       put(cell, place);
       mark(cell);
-      if (!fast) fillCell(cell);
+      if (room > 0 && fillCell(cell)) room -= 1;
     }
     sheet.append(...fresh);
     for (const cell of spare) cell.hidden = true;
@@ -98,11 +99,13 @@ function makeGrid(scroller, total) {
     if (cell.firstChild) cell.replaceChildren();
   }
 
+  const isBare = item => !data.signals && !data.texts && !data.pictures[item];  // nothing to see but how likely it is what
+
   // All that depends on where an item stands, in two writes: thousands of tiles fly past in a second.
   function mark(cell) {
     const { item } = cell, status = table.status[item];
     cell.className = `cell-item item${status === LABELED ? " labeled" : ""}${isChosen(item) ? " chosen" : ""}` +
-      `${cell.place === grid.cursor ? " cursor" : ""}`;
+      `${cell.place === grid.cursor ? " cursor" : ""}${isBare(item) ? " bare" : ""}`;
     cell.dataset.status = STATUSES[status];
   }
 
@@ -119,10 +122,7 @@ function makeGrid(scroller, total) {
     if (cell.firstChild || (!data.rows[item] && (data.texts || data.signals || data.clips || !data.pictures[item]))) return false;
     const shown = textOf(item) ? quote(item, "said") : picture(item, "");
     cell.append(data.clips?.items[item] ? enliven(make("span", { class: "whole-cell" }, shown), item) : shown);
-    if (!data.pictures[item] && !data.signals && !data.texts) {
-      cell.classList.add("bare");
-      cell.append(make("span", {}, fileOf(data.rows[item].path)));
-    }
+    if (isBare(item)) cell.append(make("span", {}, fileOf(data.rows[item].path)));
     return true;
   }
 

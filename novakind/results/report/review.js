@@ -31,7 +31,7 @@ function refresh() {
       fresh.again = false;
       await readState();
       redraw();
-      await loadSuggestions();
+      if (!fresh.again && !post.waiting) await loadSuggestions();  // what comes next would make them old
     } while (fresh.again);
   })().catch(error => { if (error.status) notify(error.message, "bad"); }).finally(() => { fresh.running = null; });
   return fresh.running;

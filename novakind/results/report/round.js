@@ -12,11 +12,12 @@ function drawPlan() {
   const named = living().filter(one => one.new && one.named), open = living().filter(one => one.new && !one.named && one.size);
   const confirmed = table.status.reduce((sum, status) => sum + (status === CONFIRMED), 0);
   const lines = [
-    [count(named.length), named.length ? `named categories become classes: ${named.map(one => one.name).join(", ")}.`
+    [count(named.length), named.length ? `named ${named.length === 1 ? "category becomes a class" : "categories become classes"}: ${named.map(one => one.name).join(", ")}.`
       : "categories are named; named ones become classes."],
-    [count(confirmed), "confirmed items become labels and stay as they are."],
-    [count(state.ignored), "ignored items are left out."],
-    [count(open.length), "unnamed categories stay open: the network goes on looking."],
+    [count(confirmed), confirmed === 1 ? "confirmed item becomes a label and stays as it is."
+      : "confirmed items become labels and stay as they are."],
+    [count(state.ignored), state.ignored === 1 ? "ignored item is left out." : "ignored items are left out."],
+    [count(open.length), `unnamed ${open.length === 1 ? "category stays" : "categories stay"} open: the network goes on looking.`],
   ];
   $("round-plan").replaceChildren(...lines.map(([n, words]) => make("li", {}, make("b", {}, n), make("span", {}, words))));
 }

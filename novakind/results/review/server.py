@@ -124,6 +124,8 @@ def application(desk: Desk, is_closing: Callable[[], bool] = lambda: False) -> S
         return told({"version": saved.version, "edit": saved.edit, "touched": list(saved.touched), "conflict": None})
 
     async def events(request: Request) -> Response:
+        if request.method == "HEAD":  # a stream has no end to wait for
+            return Response(media_type="text/event-stream")
         last = request.headers.get("last-event-id", "")
         after = int(last) if last.isascii() and last.isdigit() and len(last) < 10 else desk.review.state.version
         return StreamingResponse(
@@ -230,9 +232,9 @@ async def stream(desk: Desk, after: int, is_closing: Callable[[], bool]) -> Asyn
 async def body_of(request: Request) -> dict[str, Any]:
     """The body as a JSON object."""
     try:
-        given = json.loads(await request.body(), parse_constant=no_number)
+        given = json.loads(await request.body(), parse_constant=no_number, object_pairs_hook=once)
     except (ValueError, RecursionError):
-        raise UserError("the body is no JSON: send an object") from None
+        raise UserError("the body is no JSON, or says a name twice: send an object") from None
     if not isinstance(given, dict):
         raise UserError("the body is no JSON object: send one with names and values")
     return given
@@ -240,6 +242,14 @@ async def body_of(request: Request) -> dict[str, Any]:
 
 def no_number(word: str) -> None:
     raise ValueError(word)
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are all different: of two values nobody knows which is meant."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
 
 
 def only(given: dict[str, Any], *names: str) -> None:

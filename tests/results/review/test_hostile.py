@@ -1,5 +1,6 @@
 """Requests that nobody with good intentions sends, three hundred: none is let in, none changes anything or crashes."""
 
+import contextlib
 import http.client
 import json
 import socket
@@ -162,6 +163,47 @@ def nonsense():
     yield "/api/round", '{"out": "/"}'
 
 
+def misshapen(server):
+    """What no browser sends, to the byte, and the code of the answer."""
+    here, token = f"Host: {server.host}:{server.port}", f"X-Novakind-Token: {server.token}"
+    ask, evil = f"/api/events?token={server.token}", "Origin: http://evil.example"
+    upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: YQ=="
+    post = f"POST /api/edits HTTP/1.1\r\n{here}\r\n{token}\r\nContent-Type: application/json"
+
+    def get(line, *headers):
+        return "\r\n".join((f"{line} HTTP/1.1", here, *headers, "", ""))
+
+    def sent(body):
+        return f"{post}\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+
+    yield get("GET /api/events"), 403
+    yield get("GET /api/events?token=x"), 403
+    yield get(f"GET {ask}", evil), 403
+    yield get(f"GET {ask}", evil, upgrade), 403
+    yield get("GET /api/events", upgrade), 403
+    yield get("GET /api/state?" + "&".join(f"token={server.token}" for _ in range(100))), 403
+    yield get("HEAD /api/state"), 403
+    yield get("HEAD /api/edits", token), 405
+    yield get("OPTIONS /api/edits", evil, "Access-Control-Request-Method: POST"), 403
+    for method in ("OPTIONS *", "CONNECT evil.example:443", "PROPFIND /", "FOO /", "TRACE /"):
+        yield get(method, token), 405
+    yield get("GET http://evil.example/api/state", token), 404
+    yield get("GET /api/state", token, "Host: evil.example"), 400
+    yield get("GET /api/state", token, "X-A: " + "a" * 200_000), 400
+    yield get("GET /api/state", token, *(f"X-{number}: a" for number in range(20_000))), 400
+    yield get("GET /" + "a" * 200_000, token), 400
+    yield f"GET / HTTP/1.1\r\n{token}\r\n\r\n", 400
+    yield f"GET /api/state HTTP/1.0\r\n{token}\r\n\r\n", 403
+    for size in ("zz", "f" * 30, "-1"):
+        yield f"{post}\r\nTransfer-Encoding: chunked\r\n\r\n{size}\r\n{{}}\r\n0\r\n\r\n", 400
+    for length in ("-1", "1e3", "2\r\nContent-Length: 3", "2\r\nTransfer-Encoding: chunked"):
+        yield f"{post}\r\nContent-Length: {length}\r\n\r\n0\r\n\r\n", 400
+    yield sent('{"verb":"undo","verb":"rename","category":2,"name":"x"}'), 400
+    for number in ("NaN", "Infinity", "-Infinity", "1e999", "9" * 5_000):
+        yield sent(f'{{"verb":"move","items":[{number}],"to":1}}'), 400
+        yield sent(f'{{"verb":"rename","category":2,"name":"x","base":{number}}}'), 400
+
+
 def test_strangers_are_not_let_in(place):
     server, run = place
     count = 0
@@ -192,6 +234,23 @@ def test_nonsense_is_refused_with_a_sentence_and_changes_nothing(place):
     assert server.get("/api/state") == before
     assert not (run / "edits.jsonl").exists()
     assert not (run / "exports").exists()
+
+
+def test_what_is_misshapen_to_the_byte_is_refused_and_changes_nothing(place):
+    server, run = place
+    before = server.get("/api/state")
+    for data, code in misshapen(server):
+        with socket.create_connection((server.host, server.port), timeout=30) as line:
+            with contextlib.suppress(OSError):  # the server hung up before it had heard everything
+                line.sendall(data.encode())
+            assert line.recv(12).decode() == f"HTTP/1.1 {code}", data[:300]
+    head = f"HEAD /api/events?token={server.token} HTTP/1.1\r\nHost: {server.host}:{server.port}\r\n"
+    with socket.create_connection((server.host, server.port), timeout=30) as line:
+        line.sendall(f"{head}Connection: close\r\n\r\n".encode())
+        with line.makefile("rb") as answer:
+            assert answer.read().startswith(b"HTTP/1.1 200")  # to its end
+    assert server.get("/api/state") == before
+    assert not (run / "edits.jsonl").exists()
 
 
 def test_a_body_that_is_too_large_is_refused_whatever_its_header_says(place):
