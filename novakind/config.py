@@ -103,7 +103,7 @@ class Config:
     """Share of the unlabeled items that are of known classes, if you know it."""
     mixed: Literal["", "auto", "yes", "no"] = ""
     """Whether there are any, if that share is not given: no, as in the paper; yes or auto: how many is estimated. The
-    default is auto, but no in benchmarks that hide classes, and where a network learns from scratch."""
+    default is auto, but no in benchmarks that hide classes."""
     method: str = "ours"
     """Which method: ours (the paper's), or one to compare it with: uno, uno-direct, iic, simgcd, autonovel, dtc, kcl,
     mcl, nev, spacing, supcon, supervised, kmeans; oracle is the upper bound that knows all classes."""

@@ -167,6 +167,11 @@ def number_table(rows: dict[str, Any]) -> list[str]:
         lines.append(f"\n{name}: exact in {exact:.0%}, within 1 in {near:.0%} of {len(runs)}.")
     covered = mean(run["found"]["low"] <= run["truth"]["novel"] <= run["found"]["high"] for run in runs)
     lines.append(f"\nThe interval covers the truth in {covered:.0%}.")
+    lines += ["\n| data | exact | within 1 | covered | off on average |", f"|---|{'---:|' * 4}"]
+    for pool in dict.fromkeys(name.split(", ")[0] for name in rows):
+        runs = [run for name, by_seed in rows.items() if name.startswith(f"{pool},") for run in by_seed.values()]
+        off = mean(run["found"]["novel"] - run["truth"]["novel"] for run in runs)
+        lines.append(f"| {pool} | {' | '.join(about_number(runs)[2:])} | {off:+.1f} |")
     return lines
 
 
@@ -199,8 +204,9 @@ def main(words: list[str] | None = None) -> int:
             rows.setdefault(case.title, {})[str(seed)] = answer
             order = {each.title: rows[each.title] for each in rows_of() if each.title in rows}
             write_atomic(file, f"{laid_out({'command': command, 'rows': order}, depth=4)}\n".encode())
-            write_atomic(file.with_suffix(".md"), page(title, command, order, table(order)).encode())
             print(case.title, seed, json.dumps(answer), flush=True)
+    rows = read_json(file)["rows"]
+    write_atomic(file.with_suffix(".md"), page(title, command, rows, table(rows)).encode())
     print(file.with_suffix(".md").read_text(encoding="utf-8"))
     return 0
 

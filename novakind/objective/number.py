@@ -27,8 +27,9 @@ EACH, LIMIT = 16, 8000  # but so many for each known class, where there are hund
 PROBES = 8
 MISCOUNTED = 0.5  # the logarithm of a factor: probes that are so far off say nothing
 HUNDRED, SPIED = 100, 8  # so many classes are many, and so few labeled items of each, in a sample, tell of no others
+HARDLY_APART = 0.5  # so much better than by chance must known classes be recognised
 FEW, HARDLY = 30, 10  # items of novel classes: below, a number is no more than a guess, and the least that may be
-INTERVAL = (0.1, 0.9)
+INTERVAL = (0.08, 0.92)
 # which items are known is asked twice: with many new categories at first, then with some more than are counted; with
 # too few of them, novel items would join known classes
 LOOKS, FINE, MORE = 2, 12, 1.5
@@ -72,6 +73,9 @@ class Estimate:
     """Why the number cannot be known."""
     untold: bool = False
     """Whether nothing can be said of known classes among the unlabeled items, so that they are taken to hold none."""
+    recognised: float = 1.0
+    """How much better than by chance, from 0 to 1, labeled items that are taken for unlabeled ones are told to be of
+    their class: where that is little, the known share is a guess; 1 where it was given."""
     rows: Labels | None = field(default=None, compare=False)
     """Of the rows that were given, those that the tree is made of."""
     leaves: Labels | None = field(default=None, compare=False)
@@ -136,6 +140,7 @@ def estimate(
         tree.sizes,
         doubts(len(novel), low, high, checked, right),
         untold,
+        1.0 if share else round(right, 4),
         some[novel],
         tree.leaves,
     )
@@ -187,7 +192,7 @@ def doubts(items: int, low: int, high: int, probes: tuple[Probe, ...], right: fl
         return f"{items} items of novel classes are too few to count them"
     if not probes:
         return "with fewer than two known classes nothing shows how fine classes are"
-    if right < 0.5:
+    if right < HARDLY_APART:
         return "even the known classes hardly lie apart"
     if miscounted(probes):
         return "the same way of counting does not find known classes that are hidden"

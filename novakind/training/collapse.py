@@ -9,6 +9,7 @@ from novakind.errors import UserError
 from novakind.objective.prior import Prior
 
 FEWEST = 20  # items whose confidence says something
+APART = 0.2  # so much of the choice between the two most alike categories must survive a change of view
 
 
 def diagnose(logp: Float[np.ndarray, "items classes"], prior: Prior, weighable: bool) -> str | None:
@@ -81,6 +82,19 @@ def unsettled(trained: Float[np.ndarray, " items"], held_out: Float[np.ndarray, 
         f"a poor optimum: the model doubts its answers {times:.0f} times as much on unlabeled items that it was not "
         "trained on, so some new categories may not be classes; compare with another --seed, or train longer with "
         "--epochs"
+    )
+
+
+def merged_early(line: dict[str, float]) -> str | None:
+    """A warning where finer outputs merged before they meant anything: an item's views do not agree on its category.
+
+    A wrong merge is not taken back, so few steps spoil what many would find (experiments/LOG.md).
+    """
+    if line.get("told_apart", 1.0) >= APART:
+        return None
+    return (
+        "an item's answer between two of the new categories hardly survives a change of view, so their shares are a "
+        "guess: train longer with --epochs, look for fewer categories, or leave --prior out"
     )
 
 

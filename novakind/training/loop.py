@@ -27,7 +27,7 @@ from novakind.training import distributed
 from novakind.training.ahead import ahead
 from novakind.training.average import decay_at, move_towards
 from novakind.training.batches import batches, steps, views_of
-from novakind.training.collapse import check_finite, distrust, unsettled
+from novakind.training.collapse import check_finite, distrust, merged_early, unsettled
 from novakind.training.memory import let_go
 from novakind.training.optim import make_optimizer, set_lr
 from novakind.training.pace import affordable, cost, duration, operations
@@ -129,8 +129,9 @@ def fit(
     held_out = int((collection.labels[split.val] >= 0).sum())
     doubt = distrust(scores, held_out, collection.modality.caution("doubt"))
     poor = unsettled(*confidences(kept, collection, split)) if stages[-1].unlabeled and history else None
+    early = merged_early(history[-1]) if history else None
     let_go()
-    return kept.eval(), [text for text in (warning, doubt, None if warning else poor) if text], history
+    return kept.eval(), [text for text in (warning, doubt, early, None if warning else poor) if text], history
 
 
 def enter(

@@ -20,7 +20,7 @@ from novakind.data.collection import Collection, Labels
 from novakind.data.split import Split
 from novakind.errors import UserError
 from novakind.model import predict
-from novakind.objective.number import Estimate, estimate
+from novakind.objective.number import HARDLY_APART, Estimate, estimate
 from novakind.progress import Reporter
 from novakind.training.loop import choose_epochs, fit
 from novakind.training.setup import make_sampler
@@ -72,7 +72,7 @@ def settle(
     """The settings with what was not given, and how it was found."""
     number, share = is_open(config, benchmark)
     seen = config.start == "clusters"  # the items are good vectors as they are
-    if not number and (not share or (not seen and not config.mixed)):
+    if not number and not share:
         return config, None
     labels = collection.labels[split.train]
     unlabeled = int((labels < 0).sum())
@@ -136,10 +136,18 @@ def told(found: Estimate, number: bool, share: bool, known: int) -> list[str]:
 
 
 def warning(found: Estimate | None, asked: bool) -> list[str]:
-    """That the number is a guess."""
-    if found is None or not asked or not found.doubt:
+    """That the number, where it was asked for, or the known share is a guess."""
+    if found is None:
         return []
-    return [
-        f"the number of new categories is a guess, {found.low} to {found.high}, as {found.doubt}: "
-        "give --novel N if you know it"
-    ]
+    guesses = []
+    if asked and found.doubt:
+        guesses.append(
+            f"the number of new categories is a guess, {found.low} to {found.high}, as {found.doubt}: "
+            "give --novel N if you know it"
+        )
+    if found.known_share and found.recognised < HARDLY_APART:
+        guesses.append(
+            f"that {found.known_share:.0%} of the unlabeled items are of known classes is a guess, as even those "
+            "classes hardly lie apart: give --known-share 0.5 or --mixed no if you know it"
+        )
+    return guesses

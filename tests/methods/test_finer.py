@@ -139,7 +139,8 @@ def test_uneven_classes_are_found_and_kept(tmp_path):
     collection = uneven()
     split = part(collection, 0.1, 0.0)
     collection = standardise(collection, split)
-    model, _, history = fit(collection, split, QUICK)
+    model, warnings, history = fit(collection, split, QUICK)
+    assert not any("change of view" in text for text in warnings)
     _, logp = predict(model, collection.items)
     sizes = np.bincount(logp[120:].argmax(1), minlength=5)[2:]
     assert sorted(sizes.tolist()) == pytest.approx([30, 30, 160], abs=6)

@@ -5,7 +5,7 @@ import pytest
 
 from novakind.methods import METHODS
 from novakind.objective.prior import Prior
-from novakind.training.collapse import diagnose, unsettled
+from novakind.training.collapse import diagnose, merged_early, unsettled
 
 PRIOR = Prior(2, (0.5, 0.25, 0.25))
 
@@ -73,3 +73,9 @@ def test_a_division_that_does_not_carry_over_is_doubted():
     assert unsettled(sure(0.8, 1000), sure(0.7, 300)) is None
     assert unsettled(sure(0.999, 640), sure(0.5, 5)) is None  # too few to say
     assert unsettled(sure(1.0, 640), sure(1.0, 72)) is None
+
+
+def test_outputs_that_merged_before_they_meant_anything_are_doubted():
+    assert "hardly survives a change of view" in (merged_early({"told_apart": 0.05}) or "")
+    assert merged_early({"told_apart": 0.4}) is None
+    assert merged_early({"loss/total": 1.0}) is None
