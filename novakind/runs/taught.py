@@ -46,10 +46,10 @@ def spread(collection: Collection, train: Items, first: Mapping[str, int]) -> Co
     """What is taught, as decisions and labels speak for it, rather than as the model of before had it.
 
     A linear classifier of what is seen learns from decisions, labels and the model's own answers, of which it believes
-    less the more often a person found them wrong. Another learns from labels and answers alone. Where the two differ, it
-    is decisions that speak, and the first says what a taught item is: so one decision tells about many items that are
-    like it. Anywhere else the answer stays, since a linear classifier alone may know less than the model did. `first` is
-    that model's category of each path.
+    less the more often a person found them wrong. Another learns from labels and answers alone. Where the two differ,
+    decisions speak, and the first says what a taught item is: so one decision tells about many items that are like it.
+    Anywhere else the answer stays, since a linear classifier alone may know less than the model did. `first` is that
+    model's category of each path.
     """
     decided = collection.decided
     assert decided is not None
