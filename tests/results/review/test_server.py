@@ -14,7 +14,7 @@ from reviews import Nursery
 from runs import HOSTILE, write_run
 
 from novakind.errors import UserError
-from novakind.results.review.serve import check_ready
+from novakind.results.review.serve import bound, check_ready
 from novakind.runs.discovery import Discovery
 
 
@@ -203,3 +203,9 @@ def test_a_run_that_is_trained_again_takes_no_more_decisions(server, run):
     assert (code, "trained again" in refused["error"]) == (409, True)
     os.rename(run / "edits.jsonl", run / "edits-1.jsonl")
     assert server.edit("rename", category=2, name="uhu")[0] == 409
+
+
+@pytest.mark.parametrize("host", ["", "0", "a\0b", "\udcff", "\u00fc" * 100, "nowhere.invalid"])
+def test_addresses_that_are_none_or_mean_all_are_refused(host):
+    with pytest.raises(UserError, match="--host"):
+        bound(host, 0)
