@@ -116,6 +116,14 @@ def test_a_decision_about_what_somebody_else_changed_is_shown_as_a_conflict_and_
     assert (code, refused["same_as"]) == (409, 0)
 
 
+def test_an_export_stays_in_the_run(server, run, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (run / "exports").symlink_to(tmp_path / "elsewhere")
+    status, answer = server.ask("/api/export", {"to": "csv"})
+    assert (status, list((tmp_path / "elsewhere").iterdir())) == (400, [])
+    assert "leads out of the run" in answer["error"]
+
+
 def test_a_split_is_seen_before_it_is_made(server):
     preview = server.ask("/api/split", {"category": 2, "parts": 2})[1]
     sizes = [part["size"] for part in preview["parts"]]
