@@ -39,11 +39,10 @@ def compare(folder: Path, items: int, small: int, classes: int) -> None:
     few, many = (ours(folder / str(count), count, classes) for count in (small, items))
     (work, accuracy), (little, _) = many, few
     slower = (work.cores / items) / (little.cores / small)
-    other, reached = kmeans(folder / str(items), classes)
     print(f"vectors:  {slower:.2f} of the time per item with {small:,}, {items:,} x {DIMS} in {work.seconds:.0f} s")
-    print(
-        f"          {1e6 * work.cores / items:.0f} us per item, {work.memory:.2f} GB; {small:,}: {little.memory:.2f} GB"
-    )
+    memory = f"{work.memory:.2f} GB; {small:,}: {little.memory:.2f} GB"
+    print(f"          {1e6 * work.cores / items:.0f} us per item, {memory}", flush=True)  # which took long
+    other, reached = kmeans(folder / str(items), classes)
     print(f"k-means:  {other.cores / work.cores:.2f} of the time, {other.memory:.2f} GB, {other.seconds:.0f} s")
     print(f"          accuracy of ours {100 * accuracy:.1f}, of k-means {100 * reached:.1f}")
 
