@@ -19,8 +19,8 @@ def main() -> None:
     model = MiniBatchKMeans(clusters, random_state=0, batch_size=4096).fit(rows.astype(np.float32))
     del rows
     found = np.zeros(len(X), np.int64)
-    for start in range(0, len(X), STEP):
-        found[start : start + STEP] = model.predict(X[start : start + STEP].astype(np.float32))
+    for part in parts:
+        found[part] = model.predict(X[part].astype(np.float32))
     np.save(folder / "kmeans.npy", found)
 
 
