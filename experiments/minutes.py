@@ -198,7 +198,7 @@ def write(results: dict[str, Any], out: Path) -> None:
     (out / "minutes.json").write_text(json.dumps(results, indent=1))
     panels = [
         panel(
-            f"{one}: {facts['worth']:.0f} decisions of the queue are worth {facts['budgets'][-1]} random ones",
+            f"{one}: {facts['worth']:.0f} of the queue are worth {facts['budgets'][-1]} random ones",
             facts["budgets"],
             {way: [seed[way]["second"] for seed in facts["seeds"]] for way in WAYS},
         )
