@@ -14,9 +14,8 @@ STEP = 20_000
 def main() -> None:
     folder, clusters = Path(sys.argv[1]), int(sys.argv[2])
     X, labels = np.load(folder / "X.npy", mmap_mode="r"), np.load(folder / "X.labels.npy")
-    rows = np.concatenate(
-        [X[start : start + STEP][labels[start : start + STEP] < 0] for start in range(0, len(X), STEP)]
-    )
+    parts = [slice(start, start + STEP) for start in range(0, len(X), STEP)]
+    rows = np.concatenate([X[part][labels[part] < 0] for part in parts])
     model = MiniBatchKMeans(clusters, random_state=0, batch_size=4096).fit(rows.astype(np.float32))
     del rows
     found = np.zeros(len(X), np.int64)

@@ -84,6 +84,12 @@ def check_place(path: Path) -> None:
         raise no_file(path)
 
 
+def check_inside(folder: Path) -> None:
+    """Refuse a link in the place of a folder that belongs to a run: whoever made it chose where it leads."""
+    if os.path.islink(folder):
+        raise UnwritableError(f"{folder} is a link, which leads out of the run", "remove it")
+
+
 class Door(io.RawIOBase):
     """A file that is written step by step."""
 
@@ -237,8 +243,7 @@ def appending(path: Path) -> Iterator[BinaryIO]:
 
 
 def copy_new(source: Path, target: Path) -> None:
-    """A copy with its times and rights that is whole from the moment it is there; what is at `target` already is never
-    changed: FileExistsError."""
+    """A copy with its times and rights, whole from the moment it is there; FileExistsError where something is."""
     part = part_of(target)
     if os.path.lexists(target):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
@@ -285,11 +290,7 @@ def sync_folder(folder: Path) -> None:
 def in_memory(size: int) -> int:
     """The number of a file that is on no disk: memory that other processes may have too."""
     number = os.memfd_create("novakind")
-    try:
-        os.ftruncate(number, size)
-    except OSError:
-        os.close(number)
-        raise
+    os.ftruncate(number, size)
     return number
 
 

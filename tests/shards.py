@@ -8,15 +8,19 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from novakind.config import Config, Objective
+from novakind.config import Config, Objective, starting
+from novakind.data.collection import from_arrays
+from novakind.data.split import part
 from novakind.methods import Batch, Method, make_method
 from novakind.modality.features import Features
 from novakind.modality.image import Image
+from novakind.modality.pixels import ImageViews
 from novakind.model import CUSTOM, Card, Model
 from novakind.objective import batch as sums
 from novakind.objective.heads import MLPHead
 from novakind.objective.prior import Prior
 from novakind.training import distributed
+from novakind.training.loop import fit
 from novakind.training.parts import in_parts
 from novakind.training.running import Loss
 
@@ -94,7 +98,7 @@ def drawn(step: int, config: Config, place: tuple[float, float]) -> list[Batch]:
     return [named, Batch(torch.cat([first, second]), both.labels[:0], 0.5, both.items)]
 
 
-def part() -> tuple[float, float]:
+def own_place() -> tuple[float, float]:
     """Where this process's part begins and ends: the second has twice as many items as the first, and so on."""
     ends = np.cumsum([0, *range(1, sums.processes() + 1)])
     rank = distributed.rank()
@@ -119,9 +123,22 @@ def naive(tensor: Tensor, how: Any) -> Tensor:
     return tensor + (sums.all_reduced(tensor.detach(), how) - tensor.detach())
 
 
-def every_step() -> tuple[dict[str, Any], dict[str, Any]]:
-    """All cases as they are, and some as they must not be."""
-    return five_steps(list(CASES)), naive_step(list(NAIVE))
+def whole_training() -> dict[str, Tensor]:
+    """What fit() has learnt in two epochs of pictures, four heads and no random views, in float64."""
+    rng = np.random.default_rng(0)
+    pictures = rng.integers(0, 256, (90, 8, 8), dtype=np.uint8)
+    data = from_arrays(pictures, np.where(np.arange(90) % 4 < 2, np.arange(90) % 4, -1), "made")
+    config = replace(starting(Image, "glyphs"), novel=2, batch=25, epochs=2, views=ImageViews(strength="none"))
+    torch.set_default_dtype(torch.float64)
+    try:
+        return fit(data, part(data, 0.2, 0.0), config)[0].state_dict()
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def every_step() -> tuple[dict[str, Any], dict[str, Any], dict[str, Tensor]]:
+    """All cases as they are, some as they must not be, and a whole training."""
+    return five_steps(list(CASES)), naive_step(list(NAIVE)), whole_training()
 
 
 def seen_in_parts(loss: Loss, model: Model, batch: Batch) -> dict[str, Tensor]:
@@ -137,7 +154,7 @@ def steps_of(config: Config) -> dict[str, Any]:
     losses: list[dict[str, float]] = []
     gradients: dict[str, Tensor] = {}
     for step in range(STEPS if config.objective not in SINGLE else 1):
-        for batch in drawn(step, config, part()):
+        for batch in drawn(step, config, own_place()):
             terms = seen_in_parts(loss, model, batch) if config.encoder == "flat" else loss(batch)
             losses.append({name: term.item() for name, term in terms.items()})
             if terms:

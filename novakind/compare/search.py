@@ -30,6 +30,7 @@ from novakind.objective.metrics import scores
 from novakind.objective.prior import Prior
 from novakind.progress import Reporter
 from novakind.settings import change
+from novakind.structure import misfit_table
 from novakind.training.loop import budget_of, fit
 
 HELD_OUT = 0.4  # of the known classes
@@ -65,9 +66,7 @@ def run_search(source: Source, config: Config, methods: str, out: Path, command:
         }
         asked = json.loads(json.dumps(asked))
         found = read_json(out)
-        same = {key: found.get(key) for key in asked if key != "command"} == {
-            key: value for key, value in asked.items() if key != "command"
-        }
+        same = not damage(found) and all(found.get(key) == asked[key] for key in asked if key != "command")
         found = asked | {"methods": found["methods"] if same else {}}
         for name in names:
             if name not in found["methods"]:
@@ -154,7 +153,16 @@ def tuned(file: Path | None) -> dict[str, dict[str, Any]]:
     """What a search chose, by method."""
     if file is None:
         return {}
-    found = read_json(file).get("methods")
-    if not isinstance(found, dict):
+    found = read_json(file)
+    if damage(found):
         raise UserError(f"--tuned {file} was not written by novakind search: give the file that it wrote")
-    return {name: one["chosen"] for name, one in found.items()}
+    return {name: one["chosen"] for name, one in found["methods"].items()}
+
+
+def damage(found: dict[str, Any]) -> str:
+    """Why this is nothing that a search wrote; "" where it may be."""
+    wrong = misfit_table(found, {"methods": dict[str, dict[str, Any]]}, {})
+    if wrong:
+        return wrong
+    chosen = {"chosen": dict[str, str | float | bool]}
+    return next((wrong for one in found["methods"].values() if (wrong := misfit_table(one, chosen, {}))), "")

@@ -110,8 +110,8 @@ def read_table(path: Path, needed: Sequence[str]) -> Rows:
     for column in needed:
         if column not in columns:
             raise UserError(
-                f'{path} has no column "{column}" among those it has ({", ".join(columns)}): it needs path and label, '
-                "or text and label, which in a CSV file are the first line, with a comma between"
+                f'{path} has no column "{column}" among those it has ({", ".join(columns):.200}): it needs path and '
+                "label, or text and label, which in a CSV file are the first line, with a comma between"
             )
     return rows
 

@@ -9,6 +9,7 @@ are copied into shards of a new generation, which take the place of the old ones
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -23,9 +24,9 @@ import numpy as np
 
 from novakind.data.readers import in_order
 from novakind.data.shards import Shards, newest
-from novakind.disk import appending, locked, write_atomic
+from novakind.disk import appending, check_inside, locked, write_atomic
 from novakind.errors import UnreadableError
-from novakind.given import is_regular
+from novakind.given import opened
 from novakind.modality import Modality
 from novakind.rows import Items, stacked
 from novakind.structure import is_whole
@@ -78,6 +79,7 @@ def decode(
     """
     places = [os.fspath(file) for file in files]  # in a third of the time of paths, also on their way to a reader
     stamps = [_stamp(place, name) for place, name in zip(places, names, strict=True)]
+    check_inside(folder)
     with locked(folder, wait=True):
         entries, shards = _opened(folder, modality, stamps)
         missing = [number for number, stamp in enumerate(stamps) if stamp not in entries]
@@ -169,11 +171,13 @@ def _known(index: Path, modality: Modality) -> tuple[dict[Stamp, Entry], int, bo
 
     A store of files that were decoded otherwise, or one that cannot be read, is of no use: a new generation begins.
     """
-    if not is_regular(index):
+    try:
+        file = opened(index)
+    except UnreadableError:
         return {}, newest(index.parent) + 1, False
     entries: dict[Stamp, Entry] = {}
     is_whole = True
-    with index.open(encoding="utf-8", errors="replace") as lines:
+    with io.TextIOWrapper(file, encoding="utf-8", errors="replace") as lines:
         head = next(lines, "").rstrip("\n")
         generation = int(found[1]) if (found := re.search(r", (\d{1,9})\]$", head)) else -1
         if head != _head(modality, generation):

@@ -37,10 +37,8 @@ def vector_column(schema: Schema) -> str | None:
     from pyarrow import types
 
     lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
-    return next(
-        (name for name in VECTORS if name in schema.names and any(is_a(schema.field(name).type) for is_a in lists)),
-        None,
-    )
+    kinds = dict(zip(schema.names, schema.types, strict=True))
+    return next((name for name in VECTORS if name in kinds and any(is_a(kinds[name]) for is_a in lists)), None)
 
 
 def read_vectors(path: Path, labeled: bool) -> tuple[np.ndarray, np.ndarray | None, list[str] | None]:
@@ -50,14 +48,17 @@ def read_vectors(path: Path, labeled: bool) -> tuple[np.ndarray, np.ndarray | No
     vectors = vector_column(table.schema)
     if vectors is None:
         raise UserError(
-            f"{path} has no column of vectors among those it has ({', '.join(columns)}): call it "
+            f"{path} has no column of vectors among those it has ({', '.join(columns):.200}): call it "
             f"{', '.join(VECTORS[:-1])} or {VECTORS[-1]}, with a list of numbers in each row"
         )
     if labeled and "label" not in columns:
         raise UserError(
-            f'{path} has no column "label" among those it has ({", ".join(columns)}): '
+            f'{path} has no column "label" among those it has ({", ".join(columns):.200}): '
             "add one, empty for unlabeled items"
         )
+    twice = next((name for name in (vectors, "label", *NAMES) if columns.count(name) > 1), None)
+    if twice:
+        raise UserError(f"{path} has two columns {twice}, but an item has one: remove or rename the others")
     if not table.num_rows:
         raise UserError(f"{path} holds no row: give one row per item")
     names = next((names_of(table[name], path) for name in NAMES if name in columns), None)

@@ -1,9 +1,10 @@
 """Which differences between vectors matter? The known classes show it, and novel ones are much like them.
 
 Items spread around the mean of their class with a covariance W that all classes are taken to share; it is measured on
-the labeled items, half of it replaced by a round one, since they are few. Scaled by W, what varies within classes is
-noise of size 1. An axis along which all items, unlabeled ones too, vary no more than that tells no class from another,
-and counts less (as in the two-covariance model of speaker recognition; Ioffe, 2006).
+the labeled items, half of it replaced by a round one, more where these are few: else they would seem closer to each
+other than others of their classes are to them, which then pass for novel ones. Scaled by W, what varies within classes
+is noise of size 1. An axis along which all items, unlabeled ones too, vary no more than that tells no class from
+another, and counts less (as in the two-covariance model of speaker recognition; Ioffe, 2006).
 
 Whether it helps is tried: labeled items that did not teach it must be told from all other classes, those among the
 unlabeled items too, better than without it.
@@ -20,7 +21,7 @@ from jaxtyping import Float, Int
 from novakind.objective.centres import unit
 
 WIDEST = 512  # axes that are looked at
-ROUND = 0.5  # share of the round covariance
+ROUND, FEW = 0.5, 2  # least share of the round covariance; so many labeled items for each number reach it
 SOME = 3000  # items of a trial
 GAIN = 0.005  # of the held-out items: so many more must be told apart
 SHUFFLES, PARTS = 2, 3  # each part of the items is held out once in a shuffle
@@ -63,7 +64,8 @@ def within_known(rows: Rows, labels: Labels, dim: int) -> Metric | None:
     scale = np.square(residues).sum() / max(spare, 1) / rows.shape[1]
     if spare < 10 or len(classes) < 2 or scale < 1e-9:
         return None
-    within = (1 - ROUND) * residues.T.astype(np.float64) @ residues / spare + ROUND * scale * np.eye(rows.shape[1])
+    share = round_share(rows.shape[1], spare)
+    within = (1 - share) * residues.T.astype(np.float64) @ residues / spare + share * scale * np.eye(rows.shape[1])
     sizes, turn = np.linalg.eigh(within)
     whiten = turn / np.sqrt(sizes)
     mean = rows.mean(0, dtype=np.float64)
@@ -73,6 +75,11 @@ def within_known(rows: Rows, labels: Labels, dim: int) -> Metric | None:
     first = np.argsort(noise - total, kind="stable")[:dim]
     found = (whiten @ axes * weight).T[first]
     return Metric(mean, found * np.sqrt(len(found)) / np.linalg.norm(found))
+
+
+def round_share(numbers: int, items: int) -> float:
+    """Of the covariance of so many numbers that so many items tell: the part that a round one replaces."""
+    return max(ROUND, FEW * numbers / (FEW * numbers + items))
 
 
 def tells_apart(rows: Rows, labels: Labels, dim: int, novel: int, rng: np.random.Generator) -> bool:

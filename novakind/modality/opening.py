@@ -12,7 +12,7 @@ from PIL import Image as Pillow
 from PIL import ImageOps
 
 from novakind.errors import UnreadableError
-from novakind.given import MEMORY, at_once
+from novakind.given import MEMORY, at_once, status
 from novakind.settings import Range
 
 GLANCE = 50  # pictures tell what the others are
@@ -70,7 +70,7 @@ def open_rgb(path: Path, side: int = 512, megapixels: int = MEGAPIXELS) -> Pillo
     except UnreadableError:
         raise
     except Pillow.UnidentifiedImageError:
-        raise UnreadableError("empty file" if path.stat().st_size == 0 else "not an image") from None
+        raise UnreadableError("not an image" if status(path).st_size else "empty file") from None
     except Exception as error:  # decoders of damaged files raise almost anything
         raise UnreadableError(f"{type(error).__name__}: {error}".replace("\n", " ")) from None
 

@@ -34,7 +34,7 @@ STYLE = """
   background: linear-gradient(var(--tone) 0 0) 0 / var(--sure) 100% no-repeat, rgb(128 128 128 / .25); }
 .novakind div { display: grid; grid-template-columns: repeat(6, 1fr); gap: 4px; }
 .novakind img { width: 100%; aspect-ratio: 1; object-fit: cover; border-radius: 5px; }
-.novakind svg { width: 100%; }
+.novakind svg { grid-column: span 2; width: 100%; }
 .novakind p { grid-column: 1 / -1; margin: 0; font-size: .85em; }
 """
 

@@ -16,10 +16,10 @@ import torch
 from novakind.config import Config, as_tables
 from novakind.data.source import Source, learnt_kind
 from novakind.disk import UnwritableError, append, locked, make_folder, remove, rename, write_atomic, write_csv
-from novakind.errors import UserError
-from novakind.given import is_regular
+from novakind.errors import UnreadableError, UserError
+from novakind.given import read_whole
 from novakind.modality import KINDS
-from novakind.runs.record import FRESH, damaged, read_history, read_settings, read_state
+from novakind.runs.record import FRESH, SMALL, damaged, read_history, read_settings, read_state
 from novakind.toml import read_toml, to_toml
 
 FILES = (
@@ -81,7 +81,10 @@ class Run:
 
     def began(self) -> bool:
         """Whether the folder holds settings that `settle` wrote, not just any config.toml."""
-        return is_regular(self.config_file) and b"\ndigest = " in self.config_file.read_bytes()
+        try:
+            return b"\ndigest = " in read_whole(self.config_file, SMALL)
+        except UnreadableError:
+            return False
 
     def is_left_over(self, names: set[str]) -> bool:
         """Whether these files in it are a run's whose settings are lost."""

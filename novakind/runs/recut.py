@@ -60,9 +60,9 @@ def recut(run: str | Path, novel: int) -> Discovery:
                 if decided(found) or held(found)
                 else "parts that merged in training hold no items of their own"
             )
+            fix = f"give --novel {count}, or merge and split" if count else "merge and split"
             raise UserError(
-                f"{run} can be cut to {count} new categories but not to {novel}, as {why}: give --novel {count}, or "
-                "merge and split with novakind review"
+                f"{run} can be cut to {count} new categories but not to {novel}, as {why}: {fix} with novakind review"
             )
         tried, steps = done(tried, step), [*steps, step]
     for step in steps:

@@ -46,8 +46,10 @@ def spread(collection: Collection, train: Items, first: Mapping[str, int]) -> Co
     """What is taught, as decisions and labels speak for it, rather than as the model of before had it.
 
     A linear classifier of what is seen learns from decisions, labels and the model's own answers, of which it believes
-    less the more often a person found them wrong. It says what the taught items are, other than those that were
-    confirmed: so one decision tells about many items that are like it. `first` is that model's category of each path.
+    less the more often a person found them wrong. Another learns from labels and answers alone. Where the two differ,
+    decisions speak, and the first says what a taught item is: so one decision tells about many items that are like it.
+    Anywhere else the answer stays, since a linear classifier alone may know less than the model did. `first` is that
+    model's category of each path.
     """
     decided = collection.decided
     assert decided is not None
@@ -62,10 +64,14 @@ def spread(collection: Collection, train: Items, first: Mapping[str, int]) -> Co
     weight = np.where(status == CONFIRMED, float(DECIDED), np.where(status == SUGGESTED, believed[labels], 1.0))
     modality = collection.modality
     rows = modality.normalise(modality.collate(collection.items[items])).numpy()
-    chances = judged(compact(rows), labels, thinned(weight, status), len(into), STRENGTH)
+    rows, weight = compact(rows), thinned(weight, status)
+    chances = judged(rows, labels, weight, len(into), STRENGTH)
+    before = np.where(status == CONFIRMED, answer[items], labels)
+    otherwise = judged(rows, before, ((weight > 0) & (before >= 0)).astype(float), len(into), STRENGTH)
     for number, item in enumerate(items.tolist()):
         chances[number, list(decided.barred.get(item, ()))] = 0
-    new, open_ones = collection.labels.copy(), (status == SUGGESTED) & (chances.max(1) > 0)
+    changed = chances.argmax(1) != otherwise.argmax(1)
+    new, open_ones = collection.labels.copy(), (status == SUGGESTED) & changed & (chances.max(1) > 0)
     new[items[open_ones]] = chances[open_ones].argmax(1)
     return replace(collection, labels=new)
 

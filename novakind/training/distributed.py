@@ -223,6 +223,6 @@ class GlobalNorm(nn.Module):
             self.running_mean.lerp_(mean, share)
             self.running_var.lerp_(var * size / (size - 1), share)
         scale = (var + self.eps).rsqrt() * (1 if self.weight is None else self.weight)
-        shift = -mean * scale + (0 if self.bias is None else self.bias)
         per_channel = (1, -1, *(1,) * (x.ndim - 2))
-        return (x * scale.view(per_channel) + shift.view(per_channel)).to(x.dtype)
+        found = (x - mean.view(per_channel)) * scale.view(per_channel)  # centred first: gradients would cancel else
+        return (found if self.bias is None else found + self.bias.view(per_channel)).to(x.dtype)

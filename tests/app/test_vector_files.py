@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from commands import refused
 from pyarrow import feather, parquet
 
 from novakind.app.cli import main
@@ -62,3 +63,13 @@ def test_labels_that_are_missing_are_asked_for(folder, tmp_path, capsys):
     np.save(tmp_path / "new.npy", np.eye(9))
     assert main(["discover", str(tmp_path / "new.npy"), "--novel", "2"]) == 2
     assert "there is no new.labels.npy beside it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("twice", ["id", "embedding", "label"])
+def test_two_columns_of_one_name_are_refused(folder, capsys, twice):
+    table = parquet.read_table(folder / "t.parquet")
+    table = table.append_column(twice, table[twice])
+    parquet.write_table(table, folder / "twice.parquet")
+    feather.write_feather(table, folder / "twice.arrow")
+    for name in ("twice.parquet", "twice.arrow"):
+        assert f"has two columns {twice}" in refused(capsys, "discover", str(folder / name), *WORDS)

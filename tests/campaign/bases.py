@@ -9,6 +9,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 from . import goods
 from .attempt import typed
 from .goods import QUICK
@@ -31,7 +33,7 @@ def base(kind: str) -> Path:
     from .files import clip
 
     root = scratch() / kind
-    more: list[str] = []
+    data, more = root / "data", list[str]()
     if kind == "image":
         goods.pictures(root / "data")
     elif kind == "series":
@@ -43,8 +45,15 @@ def base(kind: str) -> Path:
         for number in range(44):
             goods.put(root / "data" / goods.FOLDERS[number % 4] / f"{number}.avi", clip(number % 4 and 0))
         more = ["--size", "32", "--frames", "8", "--preset", "default", "--val", "0"]
+    elif kind == "counted":  # it has a tree of merges
+        data = root / "data" / "x.npz"
+        data.parent.mkdir(parents=True)
+        rng = np.random.default_rng(0)
+        pieces = [goods.vectors(rng) for _ in range(5)]
+        np.savez(data, X=np.concatenate([X for X, _ in pieces]), y=np.concatenate([y for _, y in pieces]))
+        more = ["--novel", "auto"]
     with contextlib.redirect_stdout(io.StringIO()):
-        code = typed(["discover", str(root / "data"), *QUICK, *more, "--out", str(root / "run")])
+        code = typed(["discover", str(data), *QUICK, *more, "--out", str(root / "run")])
     assert code == 0, kind
     return root / "run"
 

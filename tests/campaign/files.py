@@ -18,6 +18,7 @@ from novakind.encoders.front import is_installed
 from . import goods
 from .attempt import Attempt
 from .goods import QUICK, mutated, odd_name, put
+from .tables import sentences
 
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP", "PPM")
 SCRIPTS = [
@@ -208,7 +209,9 @@ def text(here: Path, rng: np.random.Generator) -> Attempt:
         ]
         return kinds[rng.integers(len(kinds))]()
 
-    if is_installed("minilm") and rng.random() < 0.5:
+    if is_installed("minilm") and rng.random() < 0.7:
+        if rng.random() < 0.3:
+            return sentences(here, rng)
         return predicted(here, "text", [("good.txt", goods.note(1))], (".txt", ".md"), content, rng)
     for number in range(44):
         put(here / "notes" / goods.FOLDERS[number % 4] / f"{number}.txt", goods.note(number))

@@ -56,11 +56,20 @@ COMMANDS = [
     ["discover", "data", *QUICK, "--out", "run"],
     ["review", "run"],
 ]
+RECUT = [
+    ["recut", "run", "--novel", "1"],
+    ["recut", "run", "--novel", "3"],
+    ["report", "run"],
+    ["export", "run", "--out", "out.csv"],
+    ["predict", "run", "data/x.npz", "--out", "more.csv"],
+]
 ROUND = ["discover", "data", "--after", "run", "--epochs", "1", "--quiet", "--out", "next"]
 
 
 def folder(here: Path, rng: np.random.Generator) -> Attempt:
     """A finished run in which one to three files are not what they were; then any verbs. Or a second round of it."""
+    if rng.random() < 0.15:
+        return counted(here, rng)
     copy_of("image", here)
     if rng.random() < 0.3:
         return reviewed(here, rng)
@@ -88,6 +97,18 @@ def reviewed(here: Path, rng: np.random.Generator) -> Attempt:
     place = name.partition("/")[0]
     chosen = [["report", place], ["export", place, "--out", "out.csv"], ["review", "run"], ROUND]
     return Attempt(f"another {name}", [chosen[number] for number in rng.integers(0, len(chosen), 2)] + [ROUND], outside)
+
+
+def counted(here: Path, rng: np.random.Generator) -> Attempt:
+    """A run with a tree of merges, which is cut elsewhere before or after something in it was changed."""
+    copy_of("counted", here)
+    name = ("results.json", "embeddings.npz", "predictions.csv", "edits.jsonl")[rng.integers(4)]
+    if name == "edits.jsonl":
+        with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
+            assert typed(RECUT[1]) == 0
+    tamper(here / "run" / name, rng)
+    chosen = [RECUT[number] for number in rng.integers(0, len(RECUT), 2)]
+    return Attempt(f"a run with a tree and another {name}", [*chosen, RECUT[0]], outside)
 
 
 def outside(codes: list[int]) -> str:

@@ -83,6 +83,35 @@ def manifest(here: Path, rng: np.random.Generator) -> Attempt:
     return Attempt("a manifest", [words], rows_kept)
 
 
+def sentences(here: Path, rng: np.random.Generator) -> Attempt:
+    """A table of texts, in which something is odd, that a model sorts."""
+    from .bases import base
+
+    rows = [{"text": goods.note(number).decode(), "label": ""} for number in range(12)]
+    for _ in range(int(rng.integers(0, 4))):
+        row = rows[rng.integers(len(rows))]
+        key = ("text", "text", "label", "path", "id")[rng.integers(5)]
+        row[key] = [*CELLS, "\ud800", 5, None, ["a"]][rng.integers(len(CELLS) + 4)]
+    kind = rng.integers(3)
+    if kind == 0:
+        buffer = io.StringIO(newline="")
+        writer = csv.DictWriter(buffer, ["text", "label", "path", "id"][: rng.integers(1, 5)], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+        encoding = ("utf-8", "utf-8", "utf-8-sig", "utf-16", "latin-1")[rng.integers(5)]
+        name, content = "list.csv", buffer.getvalue().encode(encoding, "replace")
+    elif kind == 1:
+        name, content = "list.jsonl", "\n".join(map(json.dumps, rows)).encode()
+    else:
+        texts = [str(row["text"]).encode(errors="replace") for row in rows]
+        column = pyarrow.array(texts) if rng.random() < 0.5 else pyarrow.array(map(str, texts)).dictionary_encode()
+        sink = io.BytesIO()
+        parquet.write_table(pyarrow.table({"text": column}), sink)
+        name, content = "list.parquet", sink.getvalue()
+    put(here / name, mutated(content, rng) if rng.random() < 0.4 else content)
+    return Attempt("a table of texts", [["predict", str(base("text")), name, "--out", "out.csv"]])
+
+
 def rows_kept(codes: list[int]) -> str:
     """What is sorted is what was listed: each row is an item, or in skipped.csv."""
     if any(codes):

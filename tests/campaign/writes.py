@@ -43,6 +43,7 @@ COMMANDS = {
     "predict": ["predict", "run", "data", "--out", "out/more.csv"],
     "report": ["report", "run"],
     "review": ["review", "run"],
+    "recut": ["recut", "run", "--novel", "1"],
     "second round": ["discover", "data", "--after", "run", "--epochs", "1", "--quiet", "--out", "out"],
 }
 
@@ -54,7 +55,7 @@ def prepare(verb: str, here: Path) -> list[str]:
     elif verb == "discover":
         goods.pictures(here / "data")
     else:
-        copy_of("image", here)
+        copy_of("counted" if verb == "recut" else "image", here)
     if verb == "second round":
         Discovery.load(here / "run").rename("new-1", "stripes")
     return COMMANDS[verb]
@@ -62,6 +63,10 @@ def prepare(verb: str, here: Path) -> list[str]:
 
 def essence(verb: str, here: Path) -> dict[str, Any]:
     """What a command has written, without times: by file."""
+    if verb == "recut":  # what was cut once goes on from there: by other decisions to the same groups
+        groups: dict[int, int] = {}
+        category = Discovery.load(here / "run").category.tolist()
+        return {"groups": [groups.setdefault(one, len(groups)) for one in category]}
     place = here / ("run" if verb in ("report", "review") else "out")
     found: dict[str, Any] = {}
     for file in sorted(place.rglob("*")):

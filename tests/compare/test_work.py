@@ -116,7 +116,14 @@ def test_what_cannot_be_searched_or_used_is_refused():
     whole = hide(from_arrays(np.zeros((90, 3)), np.arange(90) % 4), "3")
     with pytest.raises(UserError, match="--known 4 or more"):
         known_alone(whole, part(whole, 0.1, 0.0))
-    Path("other.json").write_text("{}")
-    with pytest.raises(UserError, match="not written by novakind search"):
-        tuned(Path("other.json"))
+    for content in (
+        {},
+        [],
+        {"methods": []},
+        {"methods": {"uno": "x"}},
+        {"methods": {"uno": {"chosen": {"batch": [1]}}}},
+    ):
+        Path("other.json").write_text(json.dumps(content))
+        with pytest.raises(UserError, match="not written by novakind search"):
+            tuned(Path("other.json"))
     assert tuned(None) == {}

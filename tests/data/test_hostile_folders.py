@@ -42,7 +42,11 @@ def test_any_name_that_a_file_system_allows_goes_through_every_verb(here, capsys
     assert main(["report", "run"]) == 0
     assert main(["export", "run", "--out", "out.csv"]) == 0
     assert main(["export", "run", "--out", "sorted"]) == 0
-    assert main(["predict", "run", ODD, "--out", "more.csv"]) == 0
+    for form, out in (("npz", "out.npz"), ("imagefolder", "i"), ("fiftyone", "f"), ("labelstudio", "l")):
+        assert main(["export", "run", "--to", form, "--out", out]) == 0
+    for out in ("more.csv", "more.parquet"):
+        assert main(["predict", "run", ODD, "--out", out]) == 0
+    assert main(["discover", ODD, "--after", "run", "--epochs", "1", "--quiet"]) == 0
     assert len([file for file in Path("sorted").rglob("*.png") if file.is_file()]) == 40
     assert main(["discover", "out.csv", *TWO, "--out", "second"]) == 0
     assert main(["discover", ODD, *TWO, "--out", "run"]) == 0

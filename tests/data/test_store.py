@@ -15,6 +15,7 @@ from small import paint
 
 from novakind.data import readers, shards, store
 from novakind.data.store import Stored, decode
+from novakind.errors import UserError
 from novakind.modality.image import Image
 
 
@@ -222,3 +223,13 @@ def test_decoding_leaves_the_filters_of_warnings_alone(pictures):
     before = list(warnings.filters)
     check(read_all(pictures, Hushed()))
     assert warnings.filters == before
+
+
+def test_a_store_that_leads_elsewhere_is_refused(tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "index.jsonl").write_text("mine")
+    (tmp_path / "store").symlink_to(elsewhere)
+    with pytest.raises(UserError, match="leads out of the run"):
+        decode([], [], tmp_path / "store", Image(4), lambda done, total: None)
+    assert [file.read_text() for file in elsewhere.iterdir()] == ["mine"]

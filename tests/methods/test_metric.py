@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from novakind.methods.metric import learn_metric, tells_apart, within_known
+from novakind.methods.metric import learn_metric, round_share, tells_apart, within_known
 from novakind.objective.centres import unit
 from novakind.objective.metrics import clustering_acc
 
@@ -51,6 +51,12 @@ def test_it_is_taken_only_where_held_out_items_are_told_apart_better(draw, novel
     dim = rows.shape[1]
     assert tells_apart(rows, labels, dim, novel, np.random.default_rng(0)) == wanted
     np.testing.assert_array_equal(np.array_equal(learn_metric(rows, labels, dim, 0, novel)(rows), rows), not wanted)
+
+
+def test_the_fewer_items_teach_it_the_rounder_it_is():
+    assert round_share(512, 100) > 0.9
+    assert 0.75 < round_share(512, 250) < 0.85
+    assert round_share(512, 1024) == round_share(512, 5000) == round_share(32, 250) == 0.5
 
 
 @pytest.mark.parametrize("known", [0, 1, 2, 3])

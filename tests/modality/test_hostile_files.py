@@ -44,6 +44,14 @@ def test_a_picture_of_another_format_starts_no_program(put, monkeypatch):
             open_rgb(put(EPS, name))
 
 
+def test_a_file_that_goes_away_while_it_is_read_is_unreadable(put, monkeypatch):
+    file = put(EPS, "a.png")
+    opening_it = Pillow.open
+    monkeypatch.setattr(Pillow, "open", lambda *given, **more: (file.unlink(), opening_it(*given, **more)))
+    with pytest.raises(UnreadableError, match="No such file"):
+        open_rgb(file)
+
+
 @pytest.mark.parametrize("ending", ["bmp", "gif", "jpg", "png", "ppm", "tif", "webp"])
 def test_every_format_that_is_named_is_read(tmp_path, ending):
     Pillow.new("RGB", (9, 9), (200, 100, 50)).save(tmp_path / f"a.{ending}")

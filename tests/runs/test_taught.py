@@ -52,6 +52,21 @@ def test_a_decision_tells_about_items_that_are_like_it():
     assert (labels[clouds == 0] == 0).all()
 
 
+def test_answers_that_no_decision_speaks_against_stay_even_where_a_classifier_would_change_them():
+    clouds, collection = blobs()
+    odd = np.flatnonzero(clouds == 1)[:3]  # as the model had it, though they look like the others of their cloud
+    before = clouds.copy()
+    before[odd] = 2
+    first = dict(zip(collection.paths, before.tolist(), strict=True))
+    confirmed = np.isin(np.arange(90), [40, 41, 70])  # as the model had them
+    names, into = ("known", "a", "b"), (0, 1, 2)
+    guide = Decided(names, into, (True,) * 3, {}, confirmed, (clouds > 0) & ~confirmed, before)
+    given = replace(collection, labels=before.copy(), decided=guide)
+    rows = given.modality.normalise(given.modality.collate(given.items)).numpy()
+    assert (judged(compact(rows), before, np.ones(90), 3, 1.0).argmax(1)[odd] == 1).all()
+    assert (spread(given, np.arange(90), first).labels == before).all()
+
+
 def test_one_category_is_all_there_is_and_many_numbers_become_few():
     rows = np.random.default_rng(0).normal(size=(20, 30))
     chances = judged(rows, np.full(20, 2), np.ones(20), 4, 1.0)

@@ -79,12 +79,15 @@ def bound(host: str, port: int) -> socket.socket:
     try:
         door.bind((host, port))
         door.listen(128)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, ValueError, TypeError) as error:  # odd names are refused in many ways
         door.close()
         reason = getattr(error, "strerror", "") or str(error)
         raise UserError(
             f"{host}:{port} cannot be listened to ({reason}): give another --port, or another --host"
         ) from None
+    if door.getsockname()[0] in EVERYWHERE and host not in EVERYWHERE:
+        door.close()
+        raise UserError(f'--host "{host}" means every address of this machine: give --host 0.0.0.0 if that is meant')
     return door
 
 

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from novakind.disk import check_inside
 from novakind.errors import UserError
 from novakind.results.export import export
 from novakind.results.report.page import STATIC, finite, read, review_page
@@ -141,6 +142,7 @@ def application(desk: Desk, is_closing: Callable[[], bool] = lambda: False) -> S
         if not isinstance(name, str) or len(name) > 100 or not all(one.isalnum() or one in "-_." for one in name):
             raise UserError(f"{name!r:.50} is no name for an export: give letters, digits, - and _")
         out = desk.run / "exports" / ((name.strip(".") or FORMS[form]) or form)
+        check_inside(out.parent)
         said = await run_in_threadpool(export, desk.run, out, form, movable=form in ("csv", "npz"))  # a download
         if form not in ("csv", "npz"):
             return told({"path": str(out), "said": said})

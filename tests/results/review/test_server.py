@@ -14,7 +14,7 @@ from reviews import Nursery
 from runs import HOSTILE, write_run
 
 from novakind.errors import UserError
-from novakind.results.review.serve import check_ready
+from novakind.results.review.serve import bound, check_ready
 from novakind.runs.discovery import Discovery
 
 
@@ -116,6 +116,14 @@ def test_a_decision_about_what_somebody_else_changed_is_shown_as_a_conflict_and_
     assert (code, refused["same_as"]) == (409, 0)
 
 
+def test_an_export_stays_in_the_run(server, run, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (run / "exports").symlink_to(tmp_path / "elsewhere")
+    status, answer = server.ask("/api/export", {"to": "csv"})
+    assert (status, list((tmp_path / "elsewhere").iterdir())) == (400, [])
+    assert "leads out of the run" in answer["error"]
+
+
 def test_a_split_is_seen_before_it_is_made(server):
     preview = server.ask("/api/split", {"category": 2, "parts": 2})[1]
     sizes = [part["size"] for part in preview["parts"]]
@@ -203,3 +211,9 @@ def test_a_run_that_is_trained_again_takes_no_more_decisions(server, run):
     assert (code, "trained again" in refused["error"]) == (409, True)
     os.rename(run / "edits.jsonl", run / "edits-1.jsonl")
     assert server.edit("rename", category=2, name="uhu")[0] == 409
+
+
+@pytest.mark.parametrize("host", ["", "0", "a\0b", "\udcff", "\u00fc" * 100, "nowhere.invalid"])
+def test_addresses_that_are_none_or_mean_all_are_refused(host):
+    with pytest.raises(UserError, match="--host"):
+        bound(host, 0)
