@@ -98,6 +98,8 @@ def settle(
     settled = replace(settled, known_share=found.known_share) if share else settled
     for line in told(found, number, share, len(collection.classes)):
         report.say(line)
+    if config.method == "ours" and config.start == "random" and config.prior == "uniform" and novel > 1:
+        report.say("the new categories are taken to be equally large: --prior auto finds their sizes while it learns")
     return settled, found
 
 
