@@ -20,13 +20,14 @@ from novakind.data.collection import Collection, Labels
 from novakind.data.split import Split
 from novakind.errors import UserError
 from novakind.model import predict
-from novakind.objective.number import HARDLY_APART, Estimate, estimate
+from novakind.objective.number import HARDLY_APART, HUNDRED, Estimate, estimate
 from novakind.progress import Reporter
 from novakind.training.loop import choose_epochs, fit
 from novakind.training.setup import make_sampler
 
 EACH = 10  # unlabeled items that a new category needs at least: the sampler's rule
 SHORT = 3  # a first look takes one of so many epochs
+SURE = 0.85  # so much better than by chance must a first look tell known classes apart to be believed unasked
 
 
 def as_options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,11 +91,15 @@ def settle(
     limits = (low, min(high, max(low, unlabeled // EACH)))
     mixed = {"yes": True, "no": False}.get(config.mixed) if share else False
     found = estimate(rows, labels, limits, mixed, float(config.known_share), config.seed)
+    if share and not seen and not config.mixed and found.known_share and found.recognised < SURE:
+        found = replace(estimate(rows, labels, limits, False, 0.0, config.seed), untold=True)
     novel = found.novel if number else config.novel
     settled = replace(config, novel=novel, batch=max(config.batch, EACH * novel))
     settled = replace(settled, known_share=found.known_share) if share else settled
     for line in told(found, number, share, len(collection.classes)):
         report.say(line)
+    if config.method == "ours" and config.start == "random" and config.prior == "uniform" and novel > 1:
+        report.say("the new categories are taken to be equally large: --prior auto finds their sizes while it learns")
     return settled, found
 
 
@@ -125,9 +130,10 @@ def told(found: Estimate, number: bool, share: bool, known: int) -> list[str]:
             counts = ", ".join(f"{one.counted} for {one.hidden}" for one in found.probes[:4])
             lines.append(f"hidden for a test, some of the {known} known classes were counted in the same way: {counts}")
     if share and found.untold:
+        why = "from so few of each" if known >= HUNDRED else "as these lie close together"
         lines.append(
-            f"whether unlabeled items are of the {known} known classes cannot be told from so few of each: they are "
-            "taken to be of new ones; --mixed yes says otherwise"
+            f"whether unlabeled items are of the {known} known classes cannot be told {why}: they are taken to be of "
+            "new ones; --mixed yes says otherwise"
         )
     elif share:
         some = f"about {found.known_share:.0%} of the unlabeled items seem to be of known classes"

@@ -16,7 +16,8 @@ from novakind.errors import UserError
 from novakind.modality.features import Features
 from novakind.objective import number
 from novakind.progress import Reporter
-from novakind.training.unknown import as_options, limits_of, settle
+from novakind.training import unknown
+from novakind.training.unknown import as_options, limits_of, settle, warning
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -84,3 +85,28 @@ def test_of_very_many_items_only_some_are_copied(monkeypatch):
     settled, _ = settle(collection, part(collection, 0.1, 0.0), config, False, Reporter(quiet=True))
     assert rows == [1000]
     assert settled.known_share == pytest.approx(0.0, abs=0.1)
+
+
+def test_a_network_that_learns_from_scratch_looks_for_known_classes_first(monkeypatch):
+    """Also where the number is given; not where somebody denies it, or hides classes for a benchmark."""
+    X, y, truth = blobs()
+    collection, config = from_arrays(X, y), replace(starting(Features, "learnt"), novel=3, epochs=30)
+    split = part(collection, 0.1, 0.0)
+    settled, found = settle(collection, split, config, False, Reporter(quiet=True))
+    assert settled.novel == 3
+    assert settled.known_share == pytest.approx(float((truth[y < 0] < 3).mean()), abs=0.1)
+    assert found is not None
+    for denied, benchmark in ((replace(config, mixed="no"), False), (config, True)):
+        assert settle(collection, split, denied, benchmark, Reporter(quiet=True)) == (denied, None)
+    monkeypatch.setattr(unknown, "SURE", 1.1)  # what hardly tells known classes apart is not believed unasked
+    settled, found = settle(collection, split, config, False, Reporter(quiet=True))
+    assert found is not None
+    assert (settled.known_share, found.untold) == (0.0, True)
+
+
+def test_a_known_share_is_called_a_guess_where_known_classes_hardly_lie_apart():
+    X, y, _ = blobs()
+    found = number.estimate(X / np.linalg.norm(X, axis=1, keepdims=True), y, (1, 10))
+    assert not any("known classes is a guess" in text for text in warning(found, False))
+    assert any("known classes is a guess" in text for text in warning(replace(found, recognised=0.3), False))
+    assert not warning(replace(found, recognised=0.3, known_share=0.0), False)
