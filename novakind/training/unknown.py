@@ -87,7 +87,13 @@ def settle(
             + ("give smaller limits" if low > 1 else "add items")
         )
     report.say("looking at the items first" if seen else "a first look at the items, by what sets known classes apart")
-    rows = partial(vectors, collection, split) if seen else learnt(collection, split, config)
+    try:
+        rows = partial(vectors, collection, split) if seen else learnt(collection, split, config)
+    except UserError:  # it has diverged, which the training itself need not
+        if number or config.mixed:
+            raise
+        report.say("the first look tells nothing: all unlabeled items are taken to be of new categories")
+        return config, None
     limits = (low, min(high, max(low, unlabeled // EACH)))
     mixed = {"yes": True, "no": False}.get(config.mixed) if share else False
     found = estimate(rows, labels, limits, mixed, float(config.known_share), config.seed)

@@ -110,3 +110,17 @@ def test_a_known_share_is_called_a_guess_where_known_classes_hardly_lie_apart():
     assert not any("known classes is a guess" in text for text in warning(found, False))
     assert any("known classes is a guess" in text for text in warning(replace(found, recognised=0.3), False))
     assert not warning(replace(found, recognised=0.3, known_share=0.0), False)
+
+
+def test_a_first_look_that_diverges_ends_only_what_asked_for_it(monkeypatch):
+    def diverges(*given):
+        raise UserError("the model's answers are no longer numbers")
+
+    monkeypatch.setattr(unknown, "learnt", diverges)
+    collection = from_arrays(*blobs()[:2])
+    split = part(collection, 0.1, 0.0)
+    config = replace(starting(Features, "learnt"), novel=3)
+    assert settle(collection, split, config, False, Reporter(quiet=True)) == (config, None)
+    for asked in (replace(config, mixed="yes"), replace(config, novel=0)):
+        with pytest.raises(UserError, match="no longer numbers"):
+            settle(collection, split, asked, False, Reporter(quiet=True))
