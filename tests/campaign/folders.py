@@ -123,7 +123,7 @@ def tamper(file: Path, rng: np.random.Generator) -> None:
         return
     kind = rng.integers(10)
     content = file.read_bytes()
-    if kind == 0:
+    if kind == 0 or not content.strip():
         file.unlink()
     elif kind == 1:
         file.unlink()
@@ -155,11 +155,11 @@ def changed_line(line: str, rng: np.random.Generator) -> str:
     """JSON of which one value, wherever it is, is another one."""
     try:
         found = json.loads(line)
-    except ValueError:
+        if rng.random() < 0.5 and isinstance(found, dict | list) and found:
+            replace_one(found, rng)
+        return json.dumps(found)
+    except (ValueError, RecursionError):  # it was changed before
         return line
-    if rng.random() < 0.5 and isinstance(found, dict | list) and found:
-        replace_one(found, rng)
-    return json.dumps(found)
 
 
 def replace_one(found: Any, rng: np.random.Generator) -> None:
